@@ -1,0 +1,140 @@
+# Every target works on its own from a clean clone with Python 3.11 or newer, git and make.
+# Repeated calls are quick: what is installed is remembered by stamp files inside the environment.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV  ?= .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+OUT   := out
+
+export UV_PYTHON_DOWNLOADS := never
+
+# The first interpreter that really runs, is new enough and can make an environment. The versions in
+# constraints.txt were resolved on 3.11, so that one is tried first. Name another with PYTHON=….
+PYTHONS := python3.11 python3.12 python3.13 python3.14 python3 python
+PYTHON  ?= $(shell for python in $(PYTHONS); do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& { echo $$python; break; }; done)
+
+# $(call install,what,constraints): uv where it can be had, pip otherwise (pip also knows a mirror set up for pip alone).
+define install
+	{ test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(2) $(1); } \
+	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(2) $(1)
+endef
+
+# ---- for people -------------------------------------------------------------------------------
+
+.PHONY: help
+help:  ## say what can be made (this list)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(STAMP)/demo  ## install what the demo needs, then run it
+	@$(BIN)/discreet demo
+
+.PHONY: serve
+serve: $(STAMP)/service  ## run a collector on this machine
+	@$(BIN)/discreet serve
+
+# ---- for developers ---------------------------------------------------------------------------
+
+.PHONY: setup
+setup: $(STAMP)/all  ## make .venv with everything: all extras (Flower apart) and the development tools
+	@echo "Ready: $(BIN)/discreet, or 'source $(BIN)/activate'."
+
+.PHONY: setup-flower
+setup-flower:  ## make .venv-flower: Flower pins older versions of what we use, so it lives apart
+	@$(MAKE) VENV=.venv-flower .venv-flower/.stamp/flower
+	@echo "Ready: .venv-flower/bin/discreet, or 'source .venv-flower/bin/activate'."
+
+.PHONY: test
+test: $(STAMP)/test  ## run the fast tests and every example in the docstrings
+	@$(BIN)/python -m pytest --doctest-modules tests src/discreet
+
+.PHONY: test-slow
+test-slow: $(STAMP)/test  ## run the slow tests: audits, large samples
+	@$(BIN)/python -m pytest -m slow tests
+
+.PHONY: check
+check: $(STAMP)/test  ## lint, formatting, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: format
+format: $(STAMP)/test  ## format the code and mend what the linter can mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+.PHONY: bench
+bench: $(STAMP)/test  ## measure speed and accuracy
+	@$(BIN)/python -m benchmarks
+
+.PHONY: docs
+docs: $(STAMP)/docs  ## build the documentation into out/site
+	@NO_MKDOCS_2_WARNING=true DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict --site-dir $(OUT)/site
+	@echo "Open $(OUT)/site/index.html"
+
+.PHONY: constraints
+constraints: $(STAMP)/venv  ## resolve constraints*.txt again to today's newest versions (needs uv)
+	@compile() { $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --no-header --no-annotate \
+	  --no-emit-index-url --no-emit-find-links pyproject.toml "$$@"; }; \
+	compile --extra service --extra dataframes --extra plots --extra spark --extra docs --extra dev \
+	  <(echo uv) -o constraints.txt; \
+	compile --extra flower --extra plots --extra dev -o constraints-flower.txt
+
+.PHONY: system
+system:  ## install the Debian packages that a few tests use, where missing and possible
+	@missing=""; \
+	command -v psql >/dev/null || missing+=" postgresql"; \
+	command -v chromium >/dev/null || missing+=" chromium"; \
+	command -v java >/dev/null || missing+=" default-jre-headless"; \
+	if [ -z "$$missing" ]; then echo "Nothing is missing."; exit 0; fi; \
+	if ! command -v apt-get >/dev/null; then echo "No apt-get here; missing:$$missing."; exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then root=""; \
+	elif sudo -n true 2>/dev/null; then root="sudo"; \
+	else echo "Not allowed to install; missing:$$missing."; exit 0; fi; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	$$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends $$missing
+
+.PHONY: clean
+clean:  ## remove caches and everything make wrote, but not the environment
+	@rm -rf $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
+	@find src tests benchmarks reproduction -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+.PHONY: clean-all
+clean-all: clean  ## remove the environments as well
+	@rm -rf .venv .venv-flower
+
+# ---- environments -----------------------------------------------------------------------------
+
+$(STAMP)/venv:
+	@test -x $(BIN)/python || test -n "$(PYTHON)" || \
+	  { echo "discreet needs Python 3.11 or newer with its venv module; name one with PYTHON=…" >&2; exit 1; }
+	@test -x $(BIN)/python || { echo "Making $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt uv \
+	  || echo "uv cannot be had here: pip will do."
+	@mkdir -p $(STAMP) && touch $@
+
+# Each stamp stands for one set of extras; all of them share one set of pinned versions.
+$(STAMP)/demo:    EXTRAS := plots
+$(STAMP)/service: EXTRAS := service,plots
+$(STAMP)/test:    EXTRAS := dev,service,dataframes,plots
+$(STAMP)/docs:    EXTRAS := docs
+$(STAMP)/all:     EXTRAS := dev,docs,service,dataframes,plots,spark
+
+$(STAMP)/demo $(STAMP)/service $(STAMP)/test $(STAMP)/docs $(STAMP)/all: pyproject.toml constraints.txt | $(STAMP)/venv
+	@echo "Installing discreet[$(EXTRAS)] into $(VENV)"
+	@$(call install,-e ".[$(EXTRAS)]",constraints.txt)
+	@touch $@
+
+$(STAMP)/flower: pyproject.toml constraints-flower.txt | $(STAMP)/venv
+	@echo "Installing discreet[dev,plots,flower] into $(VENV)"
+	@$(call install,-e ".[dev,plots,flower]",constraints-flower.txt)
+	@touch $@
