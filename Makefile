@@ -78,8 +78,8 @@ bench: $(STAMP)/test  ## measure speed and accuracy
 
 .PHONY: docs
 docs: $(STAMP)/docs  ## build the documentation into out/site
-	@NO_MKDOCS_2_WARNING=true DISABLE_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --quiet --strict --site-dir $(OUT)/site
-	@echo "Open $(OUT)/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(OUT)/site
+	@echo "Open $(OUT)/site/index.html (to search as well: $(BIN)/python -m http.server --directory $(OUT)/site)"
 
 .PHONY: constraints
 constraints: $(STAMP)/venv  ## resolve constraints*.txt again to today's newest versions (needs uv)
