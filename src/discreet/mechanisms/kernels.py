@@ -1,0 +1,194 @@
+"""Fused samplers and counters in numba. Imported only when a batch is large enough to pay for it.
+
+Each sampler takes the same words and makes the same integer comparisons as the one-report path in the
+mechanism classes; a test holds them to each other bit by bit. All divisions are of integers below 2^48
+in float64, where floor(u / w) is exact: u/w is at least 2^-48 away, relatively, from the next integer.
+"""
+
+import numpy as np
+from numba import njit
+
+SHIFT = np.uint64(16)
+SCALE = 281474976710656.0  # 2^48
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def round_to_lattice(x, words, stride, last, out):
+    """Round x in [-1, 1] at random to one of the positions 0..last, keeping its expectation."""
+    scale = last / 2.0
+    for i in range(x.shape[0]):
+        t = (x[i] + 1.0) * scale
+        j = min(np.int64(t), last - 1)
+        threshold = np.uint64(np.int64((t - j) * SCALE + 0.5))
+        out[i] = j + np.int64((words[stride * i] >> SHIFT) < threshold)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def sample_window(positions, words, stride, offset, width, high, low, out):
+    """One cell for each position: u < width*high falls in the window, the rest outside it."""
+    inside = width * high
+    for i in range(positions.shape[0]):
+        u = np.float64(words[stride * i + offset] >> SHIFT)
+        position = np.int64(positions[i])
+        if u < inside:
+            out[i] = position + np.int64(u / high)
+        else:
+            cell = np.int64((u - inside) / low)
+            out[i] = cell + (width if cell >= position else 0)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def sample_interval_window(x, words, last, width, high, low, out):
+    """Fused `round_to_lattice` and `sample_window`: two words a report."""
+    inside = width * high
+    scale = last / 2.0
+    for i in range(x.shape[0]):
+        t = (x[i] + 1.0) * scale
+        j = min(np.int64(t), last - 1)
+        threshold = np.uint64(np.int64((t - j) * SCALE + 0.5))
+        position = j + np.int64((words[2 * i] >> SHIFT) < threshold)
+        u = np.float64(words[2 * i + 1] >> SHIFT)
+        near = position + np.int64(u / high)
+        cell = np.int64((u - inside) / low)
+        far = cell + (width if cell >= position else 0)
+        out[i] = near if u < inside else far
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def sample_profile(positions, words, stride, offset, cumulative, low, out):
+    """Like `sample_window` for a window whose cells have different weights."""
+    width = cumulative.shape[0]
+    inside = cumulative[width - 1]
+    for i in range(positions.shape[0]):
+        u = np.int64(words[stride * i + offset] >> SHIFT)
+        position = np.int64(positions[i])
+        if u < inside:
+            first, size = 0, width
+            while size > 0:
+                half = size // 2
+                if cumulative[first + half] <= u:
+                    first += half + 1
+                    size -= half + 1
+                else:
+                    size = half
+            out[i] = position + first
+        else:
+            cell = np.int64(np.float64(u - inside) / low)
+            out[i] = cell + (width if cell >= position else 0)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def sample_interval_table(x, words, knots, steps, cumulative, out):
+    """Round x to one of its two neighbouring knots, then count the thresholds of that row that u has reached.
+
+    ``steps`` holds 2^48 / (gap to the next knot) for each knot but the last.
+    """
+    last_knot = knots.shape[0] - 1
+    last = cumulative.shape[1] - 1
+    for i in range(x.shape[0]):
+        left = 0
+        if last_knot > 8:
+            size = last_knot
+            while size > 1:  # the largest left with knots[left] <= x
+                half = size // 2
+                if knots[left + half] <= x[i]:
+                    left += half
+                    size -= half
+                else:
+                    size = half
+        else:
+            for j in range(1, last_knot):
+                left += np.int64(x[i] >= knots[j])
+        threshold = np.uint64(np.int64((x[i] - knots[left]) * steps[left] + 0.5))
+        row = left + np.int64((words[2 * i] >> SHIFT) < threshold)
+        u = np.int64(words[2 * i + 1] >> SHIFT)
+        y = 0
+        if last <= 8:
+            for j in range(last):
+                y += np.int64(u >= cumulative[row, j])
+        else:
+            size = last
+            while size > 0:
+                half = size // 2
+                if cumulative[row, y + half] <= u:
+                    y += half + 1
+                    size -= half + 1
+                else:
+                    size = half
+        out[i] = y
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def toss(words, coin, first, second, shift, out):
+    """Keep the first report where the 16 low bits of the rounding word are below coin, else the second."""
+    for i in range(out.shape[0]):
+        heads = np.int64(words[2 * i] & np.uint64(65535)) < coin
+        out[i] = np.int64(first[i]) if heads else np.int64(second[i]) + shift
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def sample_unary(values, words, per_report, lanes, digits, hit, out):
+    """Unary encoding, 64 values at a time.
+
+    Going through the binary digits of q from the lowest, OR where the digit is one and AND where it is
+    zero, with a fresh random word each, gives 64 independent bits that are one with probability exactly q.
+    The true value's bit is then replaced by one of probability hit / 2^48.
+    """
+    for i in range(values.shape[0]):
+        base = per_report * i
+        for lane in range(lanes):
+            bits = np.uint64(0)
+            for k in range(digits.shape[0]):
+                word = words[base + 1 + lane * digits.shape[0] + k]
+                bits = (bits | word) if digits[k] else (bits & word)
+            out[i, lane] = bits
+        value = np.int64(values[i])
+        lane = value >> 6
+        mask = np.uint64(1) << np.uint64(value & 63)
+        one = np.int64(words[base] >> SHIFT) < hit
+        out[i, lane] = (out[i, lane] | mask) if one else (out[i, lane] & ~mask)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def count_values(reports, counts):
+    """Histogram of small integers, in four tables so that equal neighbours do not wait for each other."""
+    size = counts.shape[0]
+    tables = np.zeros((4, size), dtype=np.int64)
+    n = reports.shape[0]
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        tables[0, reports[i]] += 1
+        tables[1, reports[i + 1]] += 1
+        tables[2, reports[i + 2]] += 1
+        tables[3, reports[i + 3]] += 1
+    for i in range(whole, n):
+        tables[0, reports[i]] += 1
+    for j in range(size):
+        counts[j] += tables[0, j] + tables[1, j] + tables[2, j] + tables[3, j]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def count_bits(reports, counts):
+    """How many reports have each bit: vertical counters, 15 reports of carry-save adding at a time."""
+    n, lanes = reports.shape
+    for lane in range(lanes):
+        for start in range(0, n, 15):
+            ones = np.uint64(0)
+            twos = np.uint64(0)
+            fours = np.uint64(0)
+            eights = np.uint64(0)
+            for i in range(start, min(start + 15, n)):
+                carry = reports[i, lane]
+                ones, carry = ones ^ carry, ones & carry
+                twos, carry = twos ^ carry, twos & carry
+                fours, carry = fours ^ carry, fours & carry
+                eights ^= carry
+            for b in range(64):
+                shift = np.uint64(b)
+                one = np.uint64(1)
+                counts[lane * 64 + b] += np.int64(
+                    ((ones >> shift) & one)
+                    + (((twos >> shift) & one) << one)
+                    + (((fours >> shift) & one) << np.uint64(2))
+                    + (((eights >> shift) & one) << np.uint64(3))
+                )

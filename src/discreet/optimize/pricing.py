@@ -1,0 +1,53 @@
+"""Exact pricing: what one more output y, anywhere on the real line, could gain; hence a lower bound for every mechanism.
+
+An output's column (q(y|x))_x of an epsilon-LDP channel is a positive mixture of patterns S in {1, e^epsilon}^inputs.
+With duals (lambda_x, mu_x) of the rows `sum_y q = 1` and `sum_y y q = x`, a unit of the best pattern costs
+
+    f(y) = sum_x min(g_x(y), e^epsilon g_x(y)),      g_x(y) = p_x y^2 - mu_x y - lambda_x.
+
+Every g_x is a quadratic, so their roots cut the line into intervals on each of which f is one quadratic: its minimum
+over *all* y is exact. Since patterns are at least 1 and rows sum to 1, no channel holds more than one unit, and
+
+    sum_x lambda_x + sum_x mu_x x + min(0, min_y f(y))  <=  sum_x p_x E[y^2 | x]      for every epsilon-LDP channel.
+
+The bound holds for any duals whatever, so it is a certificate that trusts no solver (weak duality of AAA's eq. 10).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def price(outputs: Array, prior: Array, duals: Array, ratio: float) -> Array:
+    """Return f(y) at the given outputs."""
+    gain = np.outer(outputs**2, prior) - np.outer(outputs, duals[1]) - duals[0]
+    return np.asarray(np.where(gain < 0, ratio * gain, gain).sum(1))
+
+
+def price_everywhere(prior: Array, duals: Array, ratio: float) -> tuple[Array, Array]:
+    """Return the minimum of f on every interval between two roots, and where it is; the least of all is exact."""
+    level, slope = duals
+    inside = np.sqrt(np.maximum(slope**2 + 4 * prior * level, 0.0))
+    real = slope**2 + 4 * prior * level >= 0
+    # the root of larger modulus first, the other by their product: no cancellation
+    outer = 0.5 * (slope + np.where(slope >= 0, inside, -inside))
+    with np.errstate(all="ignore"):
+        roots = np.concatenate([(outer / prior)[real], (-level / outer)[real]])
+    roots = np.unique(roots[np.isfinite(roots)])
+    far = 2 * float(np.abs(roots).max(initial=1.0)) + 1e6
+    edges = np.concatenate([[-far], roots, [far]])
+    middle = 0.5 * (edges[:-1] + edges[1:])
+    gain = np.outer(middle**2, prior) - np.outer(middle, slope) - level
+    pattern = np.where(gain < 0, ratio, 1.0)
+    square, linear, constant = pattern @ prior, pattern @ slope, pattern @ level
+    where = np.clip(linear / (2 * np.maximum(square, 1e-300)), edges[:-1], edges[1:])
+    return np.asarray((square * where - linear) * where - constant), np.asarray(where)
+
+
+def lower_bound(knots: Array, prior: Array, duals: Array, ratio: float, outputs: Array | None = None) -> float:
+    """Return what no channel can go below: sum p E[y^2|x] over the given outputs, or over all real ones."""
+    worst = price_everywhere(prior, duals, ratio)[0] if outputs is None else price(outputs, prior, duals, ratio)
+    return float(duals[0].sum() + duals[1] @ knots + min(0.0, float(worst.min())))

@@ -1,0 +1,140 @@
+"""Entropy: the only source of randomness, uint64 words from an AES-256-CTR keystream.
+
+The key comes from the operating system. The same key gives the same words in a browser (WebCrypto AES-CTR,
+128-bit counter from zero, words little-endian), so one key is one test vector in every language.
+
+A stream must never be used twice: two workers with the same stream send correlated noise. So an `Entropy`
+refuses to be pickled or copied, and after a fork the child draws a new key (a seeded one refuses to go on).
+"""
+
+import hashlib
+import hmac
+import os
+import threading
+import weakref
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
+
+from discreet.errors import DiscreetError
+
+_ALIVE: "weakref.WeakSet[Entropy]" = weakref.WeakSet()
+_ZEROS = memoryview(bytes(1 << 20))
+
+
+class Entropy:
+    """A stream of cryptographic random 64-bit words.
+
+    ``Entropy()`` is keyed by the operating system and is what every privatisation uses unless told otherwise.
+
+    Examples
+    --------
+    >>> Entropy.seeded(7).words(2)
+    array([11340838571418116567,  8413211361053541116], dtype=uint64)
+    >>> fresh = Entropy()
+    >>> bool((fresh.words(4) == fresh.words(4)).any())
+    False
+    """
+
+    def __init__(self) -> None:
+        self._start(os.urandom(32), reproducible=False)
+
+    def _start(self, key: bytes, *, reproducible: bool) -> None:
+        self._lock = threading.Lock()
+        self._reproducible = reproducible
+        self._forked = False
+        self._key(key)
+        _ALIVE.add(self)
+
+    def _key(self, key: bytes) -> None:
+        self._stream: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+
+    @classmethod
+    def from_key(cls, key: bytes) -> "Entropy":
+        """Return the stream of a given 32-byte key: for test vectors and derived keys, never to be reused."""
+        if not isinstance(key, bytes) or len(key) != 32:
+            raise DiscreetError(f"key has {len(key)} bytes; allowed is a bytes object of exactly 32")
+        entropy = cls.__new__(cls)
+        entropy._start(key, reproducible=True)
+        return entropy
+
+    @classmethod
+    def seeded(cls, seed: int, stream: int = 0) -> "Entropy":
+        """Return a reproducible stream: for simulation and tests only, it protects nobody.
+
+        ``stream`` gives independent streams for the same seed (one per worker).
+        """
+        for name, number in (("seed", seed), ("stream", stream)):
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
+                raise DiscreetError(f"{name} is {number!r}; allowed is a whole number from 0")
+        return cls.from_key(hashlib.sha256(f"discreet simulation {seed} {stream}".encode()).digest())
+
+    @classmethod
+    def memoised(cls, secret: bytes, task: str, value: object) -> "Entropy":
+        """Return the stream that belongs to one person's answer to one question.
+
+        The key is HMAC-SHA256(secret, task, value): asked again, a person with the same value sends the same
+        report, so that repetition reveals nothing more (a *changed* value is visible as a changed report).
+        The secret never leaves the device.
+        """
+        if not isinstance(secret, bytes) or len(secret) < 16:
+            raise DiscreetError("secret is too short; allowed is a bytes object of at least 16 random bytes")
+        task_bytes = task.encode()
+        message = len(task_bytes).to_bytes(4, "little") + task_bytes + repr(value).encode()
+        return cls.from_key(hmac.new(secret, message, hashlib.sha256).digest())
+
+    @property
+    def reproducible(self) -> bool:
+        """Whether the words can be had again from a seed or a key."""
+        return self._reproducible
+
+    def bytes(self, count: int) -> bytes:
+        """Return the next ``count`` bytes of the keystream."""
+        if self._forked:
+            raise DiscreetError(
+                "this reproducible Entropy was made before a fork and would repeat its words in two processes; "
+                "make one per process with Entropy.seeded(seed, stream=worker)"
+            )
+        zeros = _ZEROS[:count] if count <= len(_ZEROS) else memoryview(bytes(count))
+        with self._lock:
+            return self._stream.update(zeros)
+
+    def words(self, count: int) -> npt.NDArray[np.uint64]:
+        """Return the next ``count`` 64-bit words (little-endian from the keystream)."""
+        return np.frombuffer(self.bytes(8 * count), dtype="<u8")
+
+    def report_id(self) -> bytes:
+        """Return a fresh 128-bit report id, unlinkable to anything."""
+        return self.bytes(16)
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+        if self._reproducible:
+            self._forked = True
+        else:
+            self._key(os.urandom(32))
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError("Entropy cannot be pickled or copied: the copy would repeat its words; make a new one")
+
+    __reduce_ex__ = __reduce__ = __copy__ = __deepcopy__ = __getstate__ = _refuse
+
+
+def _rekey_children() -> None:
+    for entropy in list(_ALIVE):
+        entropy._after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_rekey_children)
+
+_SYSTEM: list[Entropy] = []
+
+
+def system_entropy() -> Entropy:
+    """Return this process's shared stream, keyed by the operating system."""
+    if not _SYSTEM:
+        _SYSTEM.append(Entropy())
+    return _SYSTEM[0]

@@ -1,0 +1,79 @@
+"""Exact arithmetic for the guarantee.
+
+Every probability that a sampler uses is an integer number of 2^-48 (`TOTAL`), so ratios of probabilities
+are rational numbers. e^epsilon is not; it is enclosed between two rationals, and whatever depends on it
+is rounded towards privacy. 2^48 keeps every integer, and every sum of them, below JavaScript's 2^53.
+"""
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from discreet.errors import DiscreetError
+
+BITS = 48
+TOTAL = 1 << BITS
+EPSILON_MAX = 20.0
+EPSILON_MIN = 1e-4
+_CONTEXT = Context(prec=60)
+
+
+def check_epsilon(epsilon: float, name: str = "epsilon") -> float:
+    """Return ``epsilon`` as a float, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> check_epsilon(1)
+    1.0
+    >>> check_epsilon(0)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.DiscreetError: epsilon is 0; allowed is a number from 0.0001 to 20.0
+    """
+    allowed = f"allowed is a number from {EPSILON_MIN} to {EPSILON_MAX}"
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, Fraction)):
+        try:
+            epsilon = epsilon.__float__()  # numpy scalars
+        except (AttributeError, TypeError, ValueError):
+            raise DiscreetError(f"{name} is {epsilon!r}; {allowed}") from None
+        if isinstance(epsilon, bool):  # pragma: no cover - numpy.bool has no __float__ that stays bool
+            raise DiscreetError(f"{name} is {epsilon!r}; {allowed}")
+    value = float(epsilon)
+    if not EPSILON_MIN <= value <= EPSILON_MAX:  # refuses NaN too
+        raise DiscreetError(f"{name} is {epsilon}; {allowed}")
+    return value
+
+
+def exp_below(epsilon: float) -> Fraction:
+    """Return a rational number at most e^epsilon, closer than 10^-55 relatively."""
+    return Fraction(_CONTEXT.exp(Decimal(epsilon))) * (1 - Fraction(1, 10**57))
+
+
+def log_above(ratio: Fraction) -> float:
+    """Return the least float that is certainly not below ln(ratio).
+
+    Examples
+    --------
+    >>> log_above(Fraction(3, 1)) >= math.log(3)
+    True
+    >>> log_above(Fraction(1))
+    0.0
+    """
+    if ratio == 1:
+        return 0.0
+    exact = _CONTEXT.subtract(
+        _CONTEXT.ln(Decimal(ratio.numerator)), _CONTEXT.ln(Decimal(ratio.denominator))
+    ) + Decimal("1e-55")
+    nearest = float(exact)
+    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def float_above(number: Fraction) -> float:
+    """Return the least float that is not below ``number``."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)
+
+
+def ceil_decimal(number: float, digits: int) -> str:
+    """Format ``number`` with ``digits`` decimals, rounded up: what is printed is never below what holds."""
+    return str(Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))

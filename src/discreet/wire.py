@@ -1,0 +1,183 @@
+"""The wire: canonical JSON of mechanism documents, and fixed-width packed reports.
+
+The compatibility law (docs/wire.md): a document's meaning never changes once a version is published; a
+reader refuses a version it does not know, a field it does not know, and any byte left over. Documents hold
+only strings, whole numbers below 2^53, lists and objects: no JSON number with a fraction, so that every
+language writes the same bytes, and the SHA-256 of those bytes is the id of the mechanism.
+"""
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import WireError
+
+VERSION = 1
+MAX_DOCUMENT_BYTES = 16 << 20
+MAX_TABLE_ENTRIES = 1 << 20
+_EXACT_INTEGER = 1 << 53
+
+
+def canonical(document: dict[str, Any]) -> str:
+    """Return the one JSON text of a document: sorted keys, no spaces, ASCII.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, 2], "a": "x"})
+    '{"a":"x","b":[1,2]}'
+    """
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def document_id(document: dict[str, Any]) -> str:
+    """Return the SHA-256 of the canonical text, hexadecimal."""
+    return hashlib.sha256(canonical(document).encode("ascii")).hexdigest()
+
+
+def read_document(text: str | bytes) -> dict[str, Any]:
+    """Parse a document strictly: known version, no duplicate keys, no fractions, nothing left over."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise WireError(f"mechanism document is not UTF-8: {error}") from None
+    if len(text) > MAX_DOCUMENT_BYTES:
+        raise WireError(
+            f"mechanism document has {len(text)} characters; allowed are at most {MAX_DOCUMENT_BYTES}"
+        )
+    try:
+        document = json.loads(
+            text, object_pairs_hook=_no_duplicates, parse_float=_no_fraction, parse_constant=_no_fraction
+        )
+    except json.JSONDecodeError as error:
+        raise WireError(f"mechanism document is not JSON: {error}") from None
+    except RecursionError:
+        raise WireError("mechanism document is nested too deeply") from None
+    if not isinstance(document, dict):
+        raise WireError(f"mechanism document is a {type(document).__name__}; allowed is an object")
+    if document.get("discreet") != VERSION:
+        raise WireError(
+            f"mechanism document has version {document.get('discreet')!r}; this version of discreet reads {VERSION}"
+        )
+    return document
+
+
+def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) != len(keys):
+        raise WireError(f"mechanism document repeats a key among {sorted(keys)}")
+    return dict(pairs)
+
+
+def _no_fraction(text: str) -> Any:
+    raise WireError(f"mechanism document holds the number {text}; allowed are whole numbers and strings")
+
+
+class Fields:
+    """Typed, strict reading of a document's fields; every field must be read, and no other may be there."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+        self._read: set[str] = set()
+
+    def _get(self, key: str) -> Any:
+        self._read.add(key)
+        if key not in self._document:
+            raise WireError(f"mechanism document lacks the field {key!r}")
+        return self._document[key]
+
+    def text(self, key: str) -> str:
+        """Return a string field."""
+        value = self._get(key)
+        if not isinstance(value, str):
+            raise WireError(f"{key} is {value!r}; allowed is a string")
+        return value
+
+    def real(self, key: str) -> float:
+        """Return a float field, which is written as a string."""
+        return _real(key, self._get(key))
+
+    def reals(self, key: str) -> list[float]:
+        """Return a list of floats, written as strings."""
+        return [_real(key, item) for item in self._list(key)]
+
+    def integer(self, key: str, low: int, high: int = _EXACT_INTEGER - 1) -> int:
+        """Return a whole number from ``low`` to ``high``."""
+        return _integer(key, self._get(key), low, high)
+
+    def integers(self, key: str, low: int, high: int = _EXACT_INTEGER - 1) -> list[int]:
+        """Return a list of whole numbers from ``low`` to ``high``."""
+        return [_integer(key, item, low, high) for item in self._list(key)]
+
+    def rows(self, key: str, low: int, high: int = _EXACT_INTEGER - 1) -> list[list[int]]:
+        """Return a rectangular list of lists of whole numbers."""
+        rows = self._list(key)
+        if not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) and row for row in rows):
+            raise WireError(f"{key} is not a rectangular table")
+        if len(rows) * len(rows[0]) > MAX_TABLE_ENTRIES:
+            raise WireError(f"{key} has {len(rows) * len(rows[0])} entries; at most {MAX_TABLE_ENTRIES} are allowed")
+        return [[_integer(key, item, low, high) for item in row] for row in rows]
+
+    def documents(self, key: str) -> list[dict[str, Any]]:
+        """Return a list of nested documents."""
+        items = self._list(key)
+        if not all(isinstance(item, dict) for item in items):
+            raise WireError(f"{key} holds something that is not a mechanism document")
+        return items
+
+    def _list(self, key: str) -> list[Any]:
+        value = self._get(key)
+        if not isinstance(value, list) or len(value) > MAX_TABLE_ENTRIES:
+            raise WireError(f"{key} is not a list of at most {MAX_TABLE_ENTRIES} entries")
+        return value
+
+    def done(self) -> None:
+        """Refuse fields that nobody read."""
+        unknown = sorted(set(self._document) - self._read)
+        if unknown:
+            raise WireError(f"mechanism document has the unknown field {unknown[0]!r}")
+
+
+def _real(key: str, value: Any) -> float:
+    try:
+        number = float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or repr(number) != value:
+        raise WireError(f"{key} is {value!r}; allowed is a number written as a string, such as '0.5'")
+    return number
+
+
+def _integer(key: str, value: Any, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise WireError(f"{key} is {value!r}; allowed is a whole number from {low} to {high}")
+    return value
+
+
+def pack_integers(reports: npt.NDArray[Any], alphabet: int) -> bytes:
+    """Pack reports of a small alphabet, each in the same number of whole bytes, little-endian."""
+    width = report_bytes(alphabet)
+    wide = np.ascontiguousarray(reports, dtype="<u8").reshape(-1, 1).view(np.uint8)
+    return np.ascontiguousarray(wide[:, :width]).tobytes()
+
+
+def unpack_integers(data: bytes, alphabet: int) -> npt.NDArray[np.uint64]:
+    """Unpack what `pack_integers` packed; refuses a broken length and anything outside the alphabet."""
+    width = report_bytes(alphabet)
+    if len(data) % width:
+        raise WireError(f"packed reports have {len(data)} bytes; allowed is a multiple of {width}")
+    wide = np.zeros((len(data) // width, 8), dtype=np.uint8)
+    wide[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+    reports = wide.view("<u8").reshape(-1)
+    if reports.size and int(reports.max()) >= alphabet:
+        raise WireError(f"packed reports hold {int(reports.max())}; allowed are 0..{alphabet - 1}")
+    return reports
+
+
+def report_bytes(alphabet: int) -> int:
+    """Return the bytes of one packed report."""
+    return max(1, ((alphabet - 1).bit_length() + 7) // 8)
