@@ -21,12 +21,6 @@ PYTHON  ?= $(shell for python in $(PYTHONS); do \
 	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
 	&& { echo $$python; break; }; done)
 
-# $(call install,what,constraints): uv where it can be had, pip otherwise (pip also knows a mirror set up for pip alone).
-define install
-	{ test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(2) $(1); } \
-	|| $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(2) $(1)
-endef
-
 # ---- for people -------------------------------------------------------------------------------
 
 .PHONY: help
@@ -122,19 +116,20 @@ $(STAMP)/venv:
 	  || echo "uv cannot be had here: pip will do."
 	@mkdir -p $(STAMP) && touch $@
 
-# Each stamp stands for one set of extras; all of them share one set of pinned versions.
+# Each stamp stands for one set of extras, at pinned versions. uv installs where it can be had, pip otherwise
+# (pip also knows a mirror that was set up for pip alone).
 $(STAMP)/demo:    EXTRAS := plots
 $(STAMP)/service: EXTRAS := service,plots
 $(STAMP)/test:    EXTRAS := dev,service,dataframes,plots
 $(STAMP)/docs:    EXTRAS := docs
 $(STAMP)/all:     EXTRAS := dev,docs,service,dataframes,plots,spark
+$(STAMP)/flower:  EXTRAS := dev,plots,flower
 
-$(STAMP)/demo $(STAMP)/service $(STAMP)/test $(STAMP)/docs $(STAMP)/all: pyproject.toml constraints.txt | $(STAMP)/venv
+PINS := constraints.txt
+$(STAMP)/flower:  PINS := constraints-flower.txt
+
+$(addprefix $(STAMP)/,demo service test docs all flower): pyproject.toml constraints.txt constraints-flower.txt | $(STAMP)/venv
 	@echo "Installing discreet[$(EXTRAS)] into $(VENV)"
-	@$(call install,-e ".[$(EXTRAS)]",constraints.txt)
-	@touch $@
-
-$(STAMP)/flower: pyproject.toml constraints-flower.txt | $(STAMP)/venv
-	@echo "Installing discreet[dev,plots,flower] into $(VENV)"
-	@$(call install,-e ".[dev,plots,flower]",constraints-flower.txt)
+	@{ test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(PINS) -e ".[$(EXTRAS)]"; } \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e ".[$(EXTRAS)]"
 	@touch $@
