@@ -166,6 +166,15 @@ def backward(
         out[i] *= scale
 
 
+@njit(cache=True, nogil=True, fastmath=FAST)
+def distance(a: Vector, b: Vector) -> float:
+    """L1 distance."""
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += abs(a[i] - b[i])
+    return total
+
+
 @njit(cache=True, nogil=True)
 def band_paper(
     shares: Vector,
@@ -175,10 +184,11 @@ def band_paper(
     far: float,
     rule: int,
     tolerance: float,
+    movement: float,
     minimum: int,
     maximum: int,
 ) -> tuple[Vector, int, bool]:
-    """EM(S) until the log-likelihood per report changes by less than `tolerance` (section 5.5)."""
+    """EM(S) until the log-likelihood per report changes by < `tolerance`, or f by at most `movement`."""
     size, cells = start.shape[0], shares.shape[0]
     f, new, raw = start.copy(), np.empty(size), np.empty(size)
     y, before, w = np.empty(cells), np.empty(cells), np.empty(cells)
@@ -193,16 +203,9 @@ def band_paper(
         gain = ratios_and_gain(shares, y, before, w)
         if iteration >= minimum and abs(gain) < tolerance:
             return f, iteration, True
+        if movement > 0.0 and distance(f, new) <= movement:
+            return f, iteration, True
     return f, maximum, False
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def distance(a: Vector, b: Vector) -> float:
-    """L1 distance."""
-    total = 0.0
-    for i in range(a.shape[0]):
-        total += abs(a[i] - b[i])
-    return total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
