@@ -13,6 +13,8 @@ With a correct sampler, Square Wave with EMS has the lower Wasserstein distance 
 joint EMS over the two stacked channels (`em.joint`) is the simpler way to use both.
 """
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 
@@ -42,7 +44,7 @@ def two_phase_em(
     prior_weight : float
         λ.
     tolerance : float
-        τ: change of the log-likelihood below which each phase stops.
+        τ: change of the log-likelihood, in phase two of the log-posterior, below which a phase stops.
     per_report : bool
         Whether λ and τ refer to tallies divided by their sums (the released code) or to counts (the text).
     max_iterations : int
@@ -58,8 +60,9 @@ def two_phase_em(
     tallies = [np.asarray(counts, dtype=np.float64) for counts in (first_counts, second_counts)]
     if not tallies[0].any():
         # Nobody was given the first mechanism (the paper's α = 1, ε ≤ 0.611): the second speaks alone.
-        tau = tolerance * tallies[1].sum() if per_report else tolerance
-        return em(second, tallies[1], tolerance=tau, max_iterations=max_iterations)
+        only = check_counts(tallies[1])
+        tau = tolerance * only.sum() if per_report else tolerance
+        return em(second, only, tolerance=tau, max_iterations=max_iterations)
     counts = check_counts(tallies[0])
     phase_one = em(
         first,
@@ -80,8 +83,14 @@ def two_phase_em(
         ratio = np.divide(scaled, y, out=np.zeros_like(scaled), where=scaled > 0)
         return np.asarray((pi * np.asarray(transposed @ ratio) + prior_weight * mu) / total)
 
+    held = mu > 0
+
+    def posterior(pi: Vector) -> float:
+        return log_likelihood(second, scaled, pi) + prior_weight * float(mu[held] @ np.log(pi[held]))
+
     start = np.full(mu.size, 1.0 / mu.size)
-    f, iterations, converged = climb(second, scaled, update, start, tolerance, max_iterations)
+    goal = posterior if prior_weight > 0 else partial(log_likelihood, second, scaled)
+    f, iterations, converged = climb(update, goal, start, tolerance, 0.0, max_iterations)
     f = f / f.sum()
     return Reconstruction(
         f,
