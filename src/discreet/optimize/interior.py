@@ -193,7 +193,7 @@ class _Newton:
             pull = spread.T @ aim
             pull[:-1] -= at.duals[2] + step[self.tail]
             pull[-1] -= 1.0
-            scale = 1.0 / np.sqrt(np.diag(self.core))
+            scale = 1.0 / np.sqrt(np.maximum(np.diag(self.core), 1e-300))
             lifted = self.core * scale[:, None] * scale + 1e-15 * np.eye(scale.size)
             free = np.linalg.solve(lifted, pull * scale) * scale
             step = step + self.lever @ free[:-1]

@@ -1,0 +1,222 @@
+"""Plan, Round, Channel, Estimate: the pure state machine that every driver (simulation, files, service, Spark) runs.
+
+`plan.round(tallies)` gives the next round, or None when the question can be answered; `plan.estimate(tallies)` answers
+it. A plan holds no data and does no input or output. A round may have several channels: groups of participants, drawn at
+random, who are asked differently (an attribute, a layer of a hierarchy). Each participant answers in exactly one channel
+of one round, once, with the whole epsilon.
+"""
+
+import html
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import Any, Protocol
+
+import numpy as np
+
+from discreet.domains import Encoded, Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.base import Mechanism
+from discreet.privacy.exact import check_epsilon
+from discreet.tallies import Tally
+
+RoundTally = Mapping[str, Tally]
+"""The tally of each channel of a round, by the channel's key."""
+
+
+class Encoder(Protocol):
+    """Turns raw values into a channel's canonical inputs, on the device."""
+
+    def encode(self, values: Any) -> Encoded:
+        """Return canonical inputs."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values, for clients in other languages."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Numbers of an interval as the number of their bucket, 0..bins-1."""
+
+    domain: Interval
+    bins: int
+
+    def encode(self, values: Any) -> Encoded:
+        """Clip, then count buckets from the left; the last one is closed."""
+        scaled = self.domain.encode(values)
+        buckets = np.minimum(((scaled.inputs + 1) * (self.bins / 2)).astype(np.int64), self.bins - 1)
+        return Encoded(buckets, scaled.clipped_low, scaled.clipped_high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {"interval": self.domain.to_dict(), "bins": self.bins}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """How one group of participants answers.
+
+    Attributes
+    ----------
+    key : str
+        Name of the group within its round.
+    mechanism : Mechanism
+        What randomises the answer.
+    encoder : Encoder
+        What turns the raw value into the mechanism's input.
+    share : float
+        The group's part of the round, relative to the other groups.
+    """
+
+    key: str
+    mechanism: Mechanism
+    encoder: Encoder
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of questions.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    share : float
+        The part of all participants that this round asks; they are drawn at random among those not yet asked.
+    """
+
+    number: int
+    channels: tuple[Channel, ...]
+    share: float = 1.0
+
+    def channel(self, key: str) -> Channel:
+        """Return the channel of that key."""
+        for channel in self.channels:
+            if channel.key == key:
+                return channel
+        raise DiscreetError(f"round {self.number} has no channel {key!r}")
+
+
+class Plan(ABC):
+    """A question and how it is answered."""
+
+    question: str
+    epsilon: float
+    level: float
+    method: str
+
+    def __init__(self, epsilon: float, level: float) -> None:
+        self.epsilon = check_epsilon(epsilon)
+        if not isinstance(level, (int, float)) or not 0 < level < 1:
+            raise DiscreetError(f"level is {level!r}; allowed is a number between 0 and 1, such as 0.95")
+        self.level = float(level)
+
+    @abstractmethod
+    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+        """Return the round that follows the tallies so far, or None when there is none."""
+
+    @abstractmethod
+    def estimate(self, tallies: Sequence[RoundTally]) -> "Estimate":
+        """Answer the question from the tallies of all rounds."""
+
+    def only(self, tallies: Sequence[RoundTally]) -> Tally:
+        """Return the tally of a plan with one round and one channel."""
+        if len(tallies) != 1 or len(tallies[0]) != 1:
+            raise DiscreetError(f"{self.question} by {self.method} has one round with one channel")
+        return next(iter(tallies[0].values()))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its uncertainty.
+
+    Attributes
+    ----------
+    value, interval : float and (float, float)
+        The estimate and its confidence interval, in the domain's units.
+    level : float
+        Probability with which such intervals hold the truth.
+    n : int
+        Number of reports.
+    epsilon : float
+        What each participant spent.
+    method : str
+        How the answers were given and decoded.
+    assumed : tuple of str
+        What the estimate takes for granted.
+    details : dict
+        Further figures.
+    """
+
+    question: str
+    value: float
+    interval: tuple[float, float]
+    level: float
+    n: int
+    epsilon: float
+    method: str
+    assumed: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the interval."""
+        return (self.interval[1] - self.interval[0]) / 2
+
+    def __str__(self) -> str:
+        return f"{format_number(self.value, self.margin)} ± {format_number(self.margin, self.margin)} ({self.level:.0%})"
+
+    def __repr__(self) -> str:
+        return f"<{self.question}: {self}; {self.n} reports, epsilon {self.epsilon:g}, {self.method}>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "question": self.question,
+            "value": self.value,
+            "interval": list(self.interval),
+            "level": self.level,
+            "n": self.n,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "assumed": list(self.assumed),
+            "details": self.details,
+        }
+
+    def _repr_html_(self) -> str:
+        rows = {
+            self.question: f"<b>{self}</b>",
+            "reports": f"{self.n}",
+            "epsilon": f"{self.epsilon:g}",
+            "method": html.escape(self.method),
+            "assumed": "<br>".join(html.escape(a) for a in self.assumed),
+        }
+        cells = "".join(f"<tr><th style='text-align:left'>{k}</th><td>{v}</td></tr>" for k, v in rows.items() if v)
+        return f"<table>{cells}</table>"
+
+
+def format_number(value: float, margin: float) -> str:
+    """Format a number with as many digits as its margin deserves: two significant digits of the margin.
+
+    Examples
+    --------
+    >>> format_number(41873.42, 1204.0)
+    '41 873'
+    >>> format_number(0.51234, 0.0123)
+    '0.512'
+    """
+    if not math.isfinite(value):
+        return str(value)
+    digits = 3 if not (math.isfinite(margin) and margin > 0) else max(0, 1 - math.floor(math.log10(margin)))
+    return f"{value:,.{min(digits, 12)}f}".replace(",", " ")
+
+
+def normal_interval(value: float, standard_error: float, level: float) -> tuple[float, float]:
+    """Return the symmetric normal interval."""
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    return value - z * standard_error, value + z * standard_error
