@@ -10,9 +10,8 @@ Why it is fast:
   instead of counts therefore need no normalisation, and nothing drifts.
 * The paper's stopping rule needs L(t+1) - L(t) = Σ n_j ln(y_j / y'_j). With z = (y - y') / (y + y') the
   logarithm is 2 artanh z, a short odd polynomial that runs in vector registers and shares its division with
-  n_j /
-  y_j. It is more exact than the difference of two sums of logarithms; where z is not small, logarithms are
-  taken.
+  n_j / y_j. It is more exact than the difference of two sums of logarithms; where z is not small,
+  logarithms are taken.
 """
 
 import math

@@ -6,8 +6,7 @@ Unbiased estimates of frequencies may be negative and need not have sum one. Thr
   [Li et al. 2020, section 4.1]. Once a value has become zero it stays zero.
 * `project`: the nearest distribution in Euclidean distance, max(v - θ, 0) with θ such that the sum is one
   (Held, Wolfe and Crowder 1974). It equals Norm-Sub if the positive parts sum to at least one; otherwise it
-  may
-  also lift values that were slightly negative.
+  may also lift values that were slightly negative.
 * `clip`: negatives to zero, then divided by the sum. Poor (it keeps the positive part of the noise
   everywhere); here for comparison only.
 
