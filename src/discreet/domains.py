@@ -132,8 +132,7 @@ class Categories:
         except TypeError:
             raise DomainError("labels holds something unhashable; allowed are strings and numbers") from None
         if len(self._index) != len(self.labels):
-            seen: set[Any] = set()
-            twice = next(label for label in self.labels if label in seen or seen.add(label))
+            twice = next(label for i, label in enumerate(self.labels) if self._index[label] != i)
             raise DomainError(f"labels holds {twice!r} more than once")
 
     @property

@@ -46,9 +46,7 @@ def read_document(text: str | bytes) -> dict[str, Any]:
         except UnicodeDecodeError as error:
             raise WireError(f"mechanism document is not UTF-8: {error}") from None
     if len(text) > MAX_DOCUMENT_BYTES:
-        raise WireError(
-            f"mechanism document has {len(text)} characters; allowed are at most {MAX_DOCUMENT_BYTES}"
-        )
+        raise WireError(f"mechanism document has {len(text)} characters; allowed are at most {MAX_DOCUMENT_BYTES}")
     try:
         document = json.loads(
             text, object_pairs_hook=_no_duplicates, parse_float=_no_fraction, parse_constant=_no_fraction

@@ -156,7 +156,7 @@ class Mechanism(ABC):
         return out
 
     def _words_of_one(self, source: Entropy) -> Sequence[int]:
-        data = source.bytes(8 * self.words_per_report)
+        data = source.read(8 * self.words_per_report)
         return [int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8)]
 
     def _check_one(self, x: Any) -> float:
@@ -208,6 +208,10 @@ class Mechanism(ABC):
             bad = int(np.flatnonzero((array < 0) | (array >= self.alphabet))[0])
             raise DiscreetError(f"report {bad} is {array[bad]}; allowed are 0..{self.alphabet - 1}")
         return np.ascontiguousarray(array)
+
+    def indices(self, reports: Any) -> npt.NDArray[np.int64]:
+        """Return the place of each report in the alphabet, as `law` lists it."""
+        return self.check_reports(reports).astype(np.int64)
 
     def tally(self, reports: Any) -> Tally:
         """Count reports."""
@@ -326,6 +330,10 @@ class Mechanism(ABC):
         except DiscreetError:
             return False
 
+    def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
+        """Return which reports support a category."""
+        return np.asarray(self.check_reports(reports) == value)
+
     def support_counts(self, tally: Tally) -> npt.NDArray[np.int64]:
         """Return how many reports support each value."""
         if not self.is_oracle:
@@ -425,5 +433,3 @@ def check_name_parts(epsilon: float, **counts: tuple[int, int]) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
             raise DiscreetError(f"{name} is {value!r}; allowed is a whole number from {minimum}")
     return check_epsilon(epsilon)
-
-

@@ -12,7 +12,7 @@ SHIFT = np.uint64(16)
 SCALE = 281474976710656.0  # 2^48
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def round_to_lattice(x, words, stride, last, out):
     """Round x in [-1, 1] at random to one of the positions 0..last, keeping its expectation."""
     scale = last / 2.0
@@ -23,7 +23,7 @@ def round_to_lattice(x, words, stride, last, out):
         out[i] = j + np.int64((words[stride * i] >> SHIFT) < threshold)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def sample_window(positions, words, stride, offset, width, high, low, out):
     """One cell for each position: u < width*high falls in the window, the rest outside it."""
     inside = width * high
@@ -37,7 +37,7 @@ def sample_window(positions, words, stride, offset, width, high, low, out):
             out[i] = cell + (width if cell >= position else 0)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def sample_interval_window(x, words, last, width, high, low, out):
     """Fused `round_to_lattice` and `sample_window`: two words a report."""
     inside = width * high
@@ -54,7 +54,7 @@ def sample_interval_window(x, words, last, width, high, low, out):
         out[i] = near if u < inside else far
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def sample_profile(positions, words, stride, offset, cumulative, low, out):
     """Like `sample_window` for a window whose cells have different weights."""
     width = cumulative.shape[0]
@@ -77,7 +77,7 @@ def sample_profile(positions, words, stride, offset, cumulative, low, out):
             out[i] = cell + (width if cell >= position else 0)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def sample_interval_table(x, words, knots, steps, cumulative, out):
     """Round x to one of its two neighbouring knots, then count the thresholds of that row that u has reached.
 
@@ -118,7 +118,7 @@ def sample_interval_table(x, words, knots, steps, cumulative, out):
         out[i] = y
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def toss(words, coin, first, second, shift, out):
     """Keep the first report where the 16 low bits of the rounding word are below coin, else the second."""
     for i in range(out.shape[0]):
@@ -126,7 +126,7 @@ def toss(words, coin, first, second, shift, out):
         out[i] = np.int64(first[i]) if heads else np.int64(second[i]) + shift
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def sample_unary(values, words, per_report, lanes, digits, hit, out):
     """Unary encoding, 64 values at a time.
 
@@ -149,7 +149,7 @@ def sample_unary(values, words, per_report, lanes, digits, hit, out):
         out[i, lane] = (out[i, lane] | mask) if one else (out[i, lane] & ~mask)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def count_values(reports, counts):
     """Histogram of small integers, in four tables so that equal neighbours do not wait for each other."""
     size = counts.shape[0]
@@ -167,7 +167,7 @@ def count_values(reports, counts):
         counts[j] += tables[0, j] + tables[1, j] + tables[2, j] + tables[3, j]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)
 def count_bits(reports, counts):
     """How many reports have each bit: vertical counters, 15 reports of carry-save adding at a time."""
     n, lanes = reports.shape

@@ -42,7 +42,7 @@ class Band(LinearOperator):
         self.width = extra.size
         self.extra, self.far = extra, far
         self.flat = bool((extra == extra[0]).all())
-        super().__init__(dtype=np.dtype(np.float64), shape=(positions + self.width - 1, positions))
+        super().__init__(dtype=np.dtype(np.float64), shape=(positions + self.width - 1, positions))  # type: ignore[call-arg]
 
     def _matvec(self, f: Floats) -> Floats:
         f = np.asarray(f, dtype=np.float64).reshape(-1)
@@ -59,9 +59,7 @@ class Band(LinearOperator):
             return np.asarray(self.far * g.sum() + fftconvolve(g, self.extra[::-1], mode="valid"))
         sums = np.concatenate([[0.0], np.cumsum(g)])
         positions = np.arange(self.shape[1])
-        return np.asarray(
-            self.far * sums[-1] + self.extra[0] * (sums[positions + self.width] - sums[positions])
-        )
+        return np.asarray(self.far * sums[-1] + self.extra[0] * (sums[positions + self.width] - sums[positions]))
 
 
 class Support(LinearOperator):
@@ -69,7 +67,7 @@ class Support(LinearOperator):
 
     def __init__(self, size: int, p: float, q: float) -> None:
         self.p, self.q = p, q
-        super().__init__(dtype=np.dtype(np.float64), shape=(size, size))
+        super().__init__(dtype=np.dtype(np.float64), shape=(size, size))  # type: ignore[call-arg]
 
     def _matvec(self, f: Floats) -> Floats:
         f = np.asarray(f, dtype=np.float64).reshape(-1)
@@ -85,16 +83,14 @@ class Stack(LinearOperator):
         self.operators, self.shares = operators, shares
         rows = [operator.shape[0] for operator in operators]
         self.cuts = np.cumsum(rows)[:-1]
-        super().__init__(dtype=np.dtype(np.float64), shape=(sum(rows), operators[0].shape[1]))
+        super().__init__(dtype=np.dtype(np.float64), shape=(sum(rows), operators[0].shape[1]))  # type: ignore[call-arg]
 
     def _matvec(self, f: Floats) -> Floats:
         return np.concatenate([s * (a @ f) for a, s in zip(self.operators, self.shares, strict=True)])
 
     def _rmatvec(self, g: Floats) -> Floats:
         parts = np.split(np.asarray(g).reshape(-1), self.cuts)
-        return np.asarray(
-            sum(s * (a.T @ part) for a, s, part in zip(self.operators, self.shares, parts, strict=True))
-        )
+        return np.asarray(sum(s * (a.T @ part) for a, s, part in zip(self.operators, self.shares, parts, strict=True)))
 
 
 def dense(matrix: Floats) -> LinearOperator:

@@ -148,6 +148,4 @@ class Table(Mechanism):
 
     @classmethod
     def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> Self:
-        return cls(
-            name, epsilon, fields.reals("knots"), fields.rows("weights", 0, TOTAL), fields.reals("values")
-        )
+        return cls(name, epsilon, fields.reals("knots"), fields.rows("weights", 0, TOTAL), fields.reals("values"))

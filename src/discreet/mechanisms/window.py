@@ -80,9 +80,9 @@ class Window(Mechanism):
         # The mean value is a weighted mean of decoded cells, so it is off by at most the worst rounded cell,
         # plus half a step of the 48-bit rounding of x to the lattice.
         intercept, slope = self._decoding
-        worst = max(
-            abs(Fraction(v) - (intercept + slope * j)) for j, v in enumerate(self.values.tolist())
-        ) + Fraction(2, (self.positions - 1) * TOTAL)
+        worst = max(abs(Fraction(v) - (intercept + slope * j)) for j, v in enumerate(self.values.tolist())) + Fraction(
+            2, (self.positions - 1) * TOTAL
+        )
         return Certificate(ratio, self.epsilon, float_above(worst), self.alphabet)
 
     @cached_property
@@ -105,7 +105,7 @@ class Window(Mechanism):
     def inputs(self) -> Array:
         """The positions as numbers in [-1, 1], or categories."""
         if self.numeric:
-            return np.linspace(-1.0, 1.0, self.positions)
+            return np.linspace(-1.0, 1.0, self.positions, dtype=np.float64)
         return np.arange(self.positions)
 
     @cached_property
@@ -117,7 +117,7 @@ class Window(Mechanism):
         # Start * 2 exact floats would do; the centre keeps the values symmetric for a symmetric profile.
         centre = Fraction(self.alphabet - 1, 2)
         middle, step = float(intercept + slope * centre), float(slope)
-        return middle + step * (np.arange(self.alphabet) - float(centre))
+        return np.asarray(middle + step * (np.arange(self.alphabet) - float(centre)), dtype=np.float64)
 
     def law(self, index: int) -> list[Fraction]:
         """Return the exact row of a position."""
@@ -258,9 +258,7 @@ def lattice(proportion: float, positions: int = POSITIONS) -> tuple[int, int]:
     return best[1], best[2]
 
 
-def flat_window(
-    name: str, epsilon: float, positions: int, width: int, *, numeric: bool = True
-) -> Window:
+def flat_window(name: str, epsilon: float, positions: int, width: int, *, numeric: bool = True) -> Window:
     """Build the Window whose cells all have the same weight."""
     high, low = flat_weights(epsilon, positions, width)
     return Window(name, epsilon, positions, [high] * width, low, numeric=numeric)

@@ -169,7 +169,9 @@ class Estimate:
         return (self.interval[1] - self.interval[0]) / 2
 
     def __str__(self) -> str:
-        return f"{format_number(self.value, self.margin)} ± {format_number(self.margin, self.margin)} ({self.level:.0%})"
+        return (
+            f"{format_number(self.value, self.margin)} ± {format_number(self.margin, self.margin)} ({self.level:.0%})"
+        )
 
     def __repr__(self) -> str:
         return f"<{self.question}: {self}; {self.n} reports, epsilon {self.epsilon:g}, {self.method}>"

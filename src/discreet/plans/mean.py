@@ -47,7 +47,9 @@ class Mean(Plan):
         if not isinstance(domain, Interval):
             raise DiscreetError(f"domain is {domain!r}; a mean needs an Interval")
         self.domain = domain
-        self.mechanism = best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, epsilon, **options)
+        self.mechanism = (
+            best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, epsilon, **options)
+        )
         if not self.mechanism.numeric:
             raise DiscreetError(f"method is {method!r}; a mean needs a numeric mechanism")
         self.method = self.mechanism.name

@@ -102,9 +102,7 @@ def column_ratio(columns: Iterable[Sequence[int]]) -> Fraction:
     return worst
 
 
-def table_bias(
-    weights: Sequence[Sequence[int]], values: Sequence[float], targets: Sequence[float]
-) -> float:
+def table_bias(weights: Sequence[Sequence[int]], values: Sequence[float], targets: Sequence[float]) -> float:
     """Return the exact max |sum_j w_ij v_j / TOTAL - target_i|, rounded up."""
     exact_values = [Fraction(v) for v in values]
     worst = Fraction(0)

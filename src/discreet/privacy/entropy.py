@@ -72,7 +72,7 @@ class Entropy:
         return cls.from_key(hashlib.sha256(f"discreet simulation {seed} {stream}".encode()).digest())
 
     @classmethod
-    def memoised(cls, secret: bytes, task: str, value: object) -> "Entropy":
+    def memoised(cls, secret: bytes, task: str, value: float | str) -> "Entropy":
         """Return the stream that belongs to one person's answer to one question.
 
         The key is HMAC-SHA256(secret, task, value): asked again, a person with the same value sends the same
@@ -82,7 +82,7 @@ class Entropy:
         if not isinstance(secret, bytes) or len(secret) < 16:
             raise DiscreetError("secret is too short; allowed is a bytes object of at least 16 random bytes")
         task_bytes = task.encode()
-        message = len(task_bytes).to_bytes(4, "little") + task_bytes + repr(value).encode()
+        message = len(task_bytes).to_bytes(4, "little") + task_bytes + _value_bytes(value)
         return cls.from_key(hmac.new(secret, message, hashlib.sha256).digest())
 
     @property
@@ -90,7 +90,7 @@ class Entropy:
         """Whether the words can be had again from a seed or a key."""
         return self._reproducible
 
-    def bytes(self, count: int) -> bytes:
+    def read(self, count: int) -> bytes:
         """Return the next ``count`` bytes of the keystream."""
         if self._forked:
             raise DiscreetError(
@@ -103,11 +103,11 @@ class Entropy:
 
     def words(self, count: int) -> npt.NDArray[np.uint64]:
         """Return the next ``count`` 64-bit words (little-endian from the keystream)."""
-        return np.frombuffer(self.bytes(8 * count), dtype="<u8")
+        return np.frombuffer(self.read(8 * count), dtype="<u8")
 
     def report_id(self) -> bytes:
         """Return a fresh 128-bit report id, unlinkable to anything."""
-        return self.bytes(16)
+        return self.read(16)
 
     def _after_fork(self) -> None:
         self._lock = threading.Lock()
@@ -120,6 +120,15 @@ class Entropy:
         raise TypeError("Entropy cannot be pickled or copied: the copy would repeat its words; make a new one")
 
     __reduce_ex__ = __reduce__ = __copy__ = __deepcopy__ = __getstate__ = _refuse
+
+
+def _value_bytes(value: float | str) -> bytes:
+    """Return one spelling of a value, whatever its type: 1, 1.0 and numpy's 1.0 must give the same report."""
+    if isinstance(value, str):
+        return b"text " + value.encode()
+    if isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value):
+        return b"number " + float(value).hex().encode()
+    raise DiscreetError(f"value is {value!r}; a memoised answer belongs to a text or a finite number")
 
 
 def _rekey_children() -> None:

@@ -61,9 +61,9 @@ def log_above(ratio: Fraction) -> float:
     """
     if ratio == 1:
         return 0.0
-    exact = _CONTEXT.subtract(
-        _CONTEXT.ln(Decimal(ratio.numerator)), _CONTEXT.ln(Decimal(ratio.denominator))
-    ) + Decimal("1e-55")
+    exact = _CONTEXT.subtract(_CONTEXT.ln(Decimal(ratio.numerator)), _CONTEXT.ln(Decimal(ratio.denominator))) + Decimal(
+        "1e-55"
+    )
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 
