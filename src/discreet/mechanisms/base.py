@@ -302,8 +302,14 @@ class Mechanism(ABC):
 
     @property
     def influence(self) -> float:
-        """How far one false report can move a sum that an honest one moves by at most 1."""
-        return float(np.abs(self.values).max())
+        """How far one false report can move a sum that an honest one moves by at most 1.
+
+        For an oracle: how far it can move n times an estimated frequency.
+        """
+        if self.numeric:
+            return float(np.abs(self.values).max())
+        p, q = self.support_law
+        return float(max(q, 1 - q) / (p - q))
 
     # -- categories ---------------------------------------------------------------------------------------
 
@@ -345,6 +351,15 @@ class Mechanism(ABC):
         """n times the variance of an estimated frequency, averaged over the values (exact, data-free)."""
         p, q = self.support_law
         return float(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * self.size))
+
+    def frequency_variance(self, frequencies: Any, n: int) -> Floats:
+        """Return the exact variance of each estimated frequency, n people having these frequencies.
+
+        f p(1-p) + (1-f) q(1-q), over n (p-q)^2: every report supports v or not, independently of the others.
+        """
+        f = np.asarray(frequencies, dtype=np.float64)
+        p, q = self.p, self.q
+        return np.asarray((f * (p * (1 - p)) + (1 - f) * (q * (1 - q))) / (n * (p - q) ** 2))
 
     # -- documents ----------------------------------------------------------------------------------------
 

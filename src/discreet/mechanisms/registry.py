@@ -69,7 +69,7 @@ def entries() -> dict[str, Entry]:
         import discreet.mechanisms as package
 
         for module in iter_modules(package.__path__):
-            if module.name not in ("kernels", "operators"):
+            if module.name != "operators" and not module.name.startswith("kernels"):
                 import_module(f"{package.__name__}.{module.name}")
         _loaded = True
     return dict(_ENTRIES)

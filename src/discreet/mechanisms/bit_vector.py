@@ -1,0 +1,91 @@
+"""Bit vectors: reports of one bit a category, packed into 64-bit lanes; the ones are the support.
+
+Unary encodings and subset selection differ in how the bits are drawn; how they are checked, packed and counted is
+here. Counting is a positional popcount: carry-save adders over whole lanes, about a byte of traffic a category and
+eight reports.
+"""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError, DomainError, WireError
+from discreet.mechanisms.base import Array
+from discreet.mechanisms.oracle import Oracle
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+
+class BitVector(Oracle):
+    """An oracle whose report is the bit vector of its support; row i of reports is ``lanes`` uint64 words."""
+
+    def __init__(self, name: str, epsilon: float, size: int) -> None:
+        super().__init__(name, epsilon, size)
+        self.lanes = -(-self._size // 64)
+
+    def _empty(self, n: int) -> Array:
+        return np.empty((n, self.lanes), dtype=np.uint64)
+
+    @cached_property
+    def _tail_mask(self) -> int:
+        """The bits of the last lane that are categories."""
+        return (1 << (self._size - 64 * (self.lanes - 1))) - 1
+
+    def check_reports(self, reports: Any) -> Array:
+        """Return reports as rows of 64-bit words, or say what is wrong."""
+        array = np.asarray(reports)
+        if array.size == 0:
+            return self._empty(0)
+        array = np.atleast_2d(array)
+        if array.ndim != 2 or array.shape[1] != self.lanes or array.dtype != np.uint64:
+            raise DiscreetError(
+                f"reports are of type {array.dtype} and shape {array.shape}; "
+                f"allowed are rows of {self.lanes} uint64 words"
+            )
+        if (array[:, -1] & ~np.uint64(self._tail_mask)).any():
+            raise DomainError(f"a report has a bit at or beyond {self._size}; allowed are bits 0..{self._size - 1}")
+        return np.ascontiguousarray(array)
+
+    def _count(self, reports: Array) -> npt.NDArray[np.int64]:
+        if len(reports) < 256:
+            bits = np.unpackbits(reports.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+            return np.asarray(bits.sum(axis=0, dtype=np.int64)[: self._size])
+        from discreet.mechanisms.kernels_categorical import count_bits
+
+        counts = np.zeros(64 * self.lanes, dtype=np.int64)
+        count_bits(reports, counts)
+        return counts[: self._size]
+
+    def indices(self, reports: Any) -> npt.NDArray[np.int64]:
+        """Return the number of each report in 0..2^size-1 (small sizes), as `law` counts them."""
+        return self.check_reports(reports)[:, 0].astype(np.int64)
+
+    @property
+    def report_bytes(self) -> int:
+        """Bytes of one packed report: one bit a category."""
+        return -(-self._size // 8)
+
+    def pack(self, reports: Any) -> bytes:
+        """Pack reports, one bit a category, little-endian."""
+        rows = self.check_reports(reports).astype("<u8").view(np.uint8)
+        return np.ascontiguousarray(rows[:, : self.report_bytes]).tobytes()
+
+    def unpack(self, data: bytes) -> Array:
+        """Read packed reports; anything that `pack` could not have written raises `WireError`."""
+        width = self.report_bytes
+        if len(data) % width:
+            raise WireError(f"packed reports have {len(data)} bytes; allowed is a multiple of {width}")
+        wide = np.zeros((len(data) // width, 8 * self.lanes), dtype=np.uint8)
+        wide[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
+        try:
+            return self.check_reports(wide.view("<u8").astype(np.uint64, copy=False))
+        except DomainError as error:
+            raise WireError(str(error)) from None
+
+    def _operator(self) -> "LinearOperator":
+        from discreet.mechanisms.operators import Support
+
+        return Support(self._size, self.p, self.q)
