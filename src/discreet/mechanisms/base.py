@@ -248,6 +248,11 @@ class Mechanism(ABC):
         """Bytes of one packed report."""
         return wire.report_bytes(self.alphabet)
 
+    @property
+    def average_bits(self) -> float:
+        """Bits of one report on average, if each part of a mixture is sent with its own width."""
+        return float(self.certificate.bits)
+
     # -- numbers ------------------------------------------------------------------------------------------
 
     @property

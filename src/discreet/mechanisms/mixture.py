@@ -54,6 +54,11 @@ class Mixture(Mechanism):
         """Probabilities of the two parts."""
         return self.coin / COIN, 1 - self.coin / COIN
 
+    @property
+    def average_bits(self) -> float:
+        """One bit that says which part it was, and the part's own bits."""
+        return 1 + sum(share * part.average_bits for share, part in zip(self.shares, self.parts, strict=True))
+
     def _certify(self) -> Certificate:
         certificates = [part.certificate for part in self.parts]
         bias = max(c.bias if c.bias is not None else np.inf for c in certificates)
