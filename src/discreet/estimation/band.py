@@ -61,9 +61,7 @@ class Band:
 
     def __post_init__(self) -> None:
         if self.positions < 1 or self.width < 1:
-            raise ValueError(
-                f"A band needs positions and a width of at least 1, not {self.positions}, {self.width}."
-            )
+            raise ValueError(f"A band needs positions and a width of at least 1, not {self.positions}, {self.width}.")
         if not (np.isfinite(self.near) and self.near >= self.far > 0.0):
             raise ValueError(f"A band needs finite near >= far > 0, not near={self.near}, far={self.far}.")
 
@@ -113,9 +111,7 @@ def _prefix_sums(values: npt.ArrayLike, size: int) -> Vector:
     """Sums of the first 0, 1, …, size entries along the first axis."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2) or array.shape[0] != size:
-        raise ValueError(
-            f"The band works on vectors of length {size}, not on an array of shape {array.shape}."
-        )
+        raise ValueError(f"The band works on vectors of length {size}, not on an array of shape {array.shape}.")
     sums = np.zeros((size + 1, *array.shape[1:]))
     np.cumsum(array, axis=0, out=sums[1:])
     return sums
@@ -149,7 +145,7 @@ class Stack:
         return TransposedStack(self)
 
     def __matmul__(self, f: Any, /) -> Vector:
-        return np.concatenate([np.asarray(channel @ f) for channel in self.channels])
+        return np.concatenate([_product(channel, f) for channel in self.channels])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +157,31 @@ class TransposedStack:
     def __matmul__(self, g: Any, /) -> Vector:
         array = np.asarray(g, dtype=np.float64)
         parts = zip(self.T.channels, self.T.cuts, self.T.cuts[1:], strict=False)
-        return np.asarray(sum(channel.T @ array[first:last] for channel, first, last in parts))
+        return np.asarray(sum(_product(channel.T, array[first:last]) for channel, first, last in parts))
+
+
+def as_band(channel: Operator) -> Band | None:
+    """The same channel as a `Band`, or None if it is not a constant plus a flat band.
+
+    An operator of another room is recognised by what it says of itself: a `shape`, a `flat` window of `width` cells
+    with `extra` probability over `far`.
+    """
+    if isinstance(channel, Band):
+        return channel
+    if not getattr(channel, "flat", False) or not all(hasattr(channel, name) for name in ("width", "extra", "far")):
+        return None
+    said: Any = channel
+    far = float(said.far)
+    band = Band(int(said.shape[1]), int(said.width), far + float(np.ravel(said.extra)[0]), far)
+    return band if band.shape == tuple(said.shape) else None
+
+
+def apply(channel: Operator, columns: Vector) -> Vector:
+    """Return ``channel @ columns`` for a matrix, also where the channel knows only vectors."""
+    if isinstance(channel, np.ndarray | Band | TransposedBand | Stack | TransposedStack) or hasattr(channel, "matmat"):
+        return np.asarray(channel @ columns)
+    return np.stack([np.asarray(channel @ column) for column in columns.T], axis=1)
+
+
+def _product(channel: Operator, f: Any) -> Vector:
+    return apply(channel, f) if np.ndim(f) == 2 else np.asarray(channel @ f)

@@ -30,7 +30,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Band, Operator, Stack, Vector
+from discreet.estimation.band import Band, Operator, Stack, Vector, as_band
 
 Boundary = Literal["reflect", "renormalise"]
 Stop = Literal["paper", "released", "fixed-point"]
@@ -181,17 +181,13 @@ def check_channel(channel: Operator, tally: Vector) -> int:
     """
     if isinstance(channel, Band):
         if channel.shape[0] != tally.size:
-            raise ValueError(
-                f"The channel has {channel.shape[0]} output cells, but there are {tally.size} counts."
-            )
+            raise ValueError(f"The channel has {channel.shape[0]} output cells, but there are {tally.size} counts.")
         return channel.positions
     columns = np.asarray(channel.T @ np.ones(tally.size), dtype=np.float64)
     if columns.ndim != 1 or not np.isfinite(columns).all() or columns.min() <= 0:
         raise ValueError("Not a channel: each bucket needs a positive, finite probability of a report.")
     if columns.max() - columns.min() > 1e-6 * columns.max():
-        raise ValueError(
-            "Not a channel: the probabilities of the reports must have the same sum for each bucket."
-        )
+        raise ValueError("Not a channel: the probabilities of the reports must have the same sum for each bucket.")
     return int(columns.size)
 
 
@@ -267,6 +263,7 @@ def _reconstruct(
     if not tolerance > 0 or max_iterations < 1:
         raise ValueError("The tolerance must be positive, and at least one iteration allowed.")
     tally = check_counts(counts)
+    channel = as_band(channel) or channel
     f = check_start(start, check_channel(channel, tally))
     n = float(tally.sum())
     movement = 1.0 / n if stop == "released" else 0.0
