@@ -169,9 +169,7 @@ def test_joint_estimate_uses_both_channels() -> None:
     both = ems(channel, counts)
     dense = ems(np.concatenate([first.dense(), second.dense()]), counts)
     np.testing.assert_allclose(both.f, dense.f, atol=1e-12)
-    alone = [
-        wasserstein(truth, ems(part, tally).f) for part, tally in zip((first, second), tallies, strict=True)
-    ]
+    alone = [wasserstein(truth, ems(part, tally).f) for part, tally in zip((first, second), tallies, strict=True)]
     assert wasserstein(truth, both.f) < max(alone)
 
 

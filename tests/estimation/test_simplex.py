@@ -43,9 +43,7 @@ def test_projection_is_nearest(values) -> None:
     assert abs(x.sum() - 1) < 1e-9
     assert (x >= 0).all()
     # Nearest point of a convex set: the residual makes no acute angle with any direction into it.
-    assert (v - x) @ (np.eye(v.size) - x).T == pytest.approx(
-        np.minimum((v - x) @ (np.eye(v.size) - x).T, 0), abs=1e-9
-    )
+    assert (v - x) @ (np.eye(v.size) - x).T == pytest.approx(np.minimum((v - x) @ (np.eye(v.size) - x).T, 0), abs=1e-9)
     if np.maximum(v, 0).sum() >= 1:
         np.testing.assert_allclose(norm_sub(v), x, atol=1e-9)
 

@@ -21,9 +21,7 @@ def tallies() -> tuple[np.ndarray, np.ndarray]:
 def test_second_phase_is_a_dirichlet_posterior_mode() -> None:
     counts, other = tallies()
     for per_report, weight in ((True, 1.0), (True, 0.1), (False, 1000.0)):
-        result = two_phase_em(
-            FIRST, counts, SECOND, other, prior_weight=weight, tolerance=1e-9, per_report=per_report
-        )
+        result = two_phase_em(FIRST, counts, SECOND, other, prior_weight=weight, tolerance=1e-9, per_report=per_report)
         scaled = other / other.sum() if per_report else other
         scale = counts.sum() if per_report else 1
         mu = em(FIRST, counts, tolerance=1e-9 * scale).f
