@@ -14,14 +14,13 @@ from discreet.mechanisms.duchi import duchi
 from discreet.mechanisms.mixture import mix
 from discreet.mechanisms.piecewise import piecewise
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.window import POSITIONS
 
 SWITCH = 0.6093524917984605
 """Root of the equation of worst cases: below it Duchi alone is best."""
 
 
 @register("hybrid", question="mean", paper="privrm.2.3")
-def hybrid(epsilon: float, positions: int = POSITIONS) -> Mechanism:
+def hybrid(epsilon: float, positions: int | None = None) -> Mechanism:
     """Hybrid of Duchi and PM (HM)."""
     if epsilon <= SWITCH:
         return duchi(epsilon).renamed("hybrid", epsilon)

@@ -10,7 +10,7 @@ Square Wave of PrivRM (privrm, appendix C). Below epsilon = 1e-3 the formula can
 import math
 
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.window import POSITIONS, Window, flat_window, lattice
+from discreet.mechanisms.window import Window, flat_window, lattice
 from discreet.privacy.exact import check_epsilon
 
 
@@ -31,7 +31,7 @@ def wave_width(epsilon: float) -> float:
 
 
 @register("square-wave", question="distribution", paper="square-wave.5.3")
-def square_wave(epsilon: float, b: float | None = None, positions: int = POSITIONS) -> Window:
+def square_wave(epsilon: float, b: float | None = None, positions: int | None = None) -> Window:
     """Square Wave on the lattice, with its unbiased decoding."""
     width = wave_width(check_epsilon(epsilon)) if b is None else b
     return flat_window("square-wave", epsilon, *lattice(2 * width, positions))

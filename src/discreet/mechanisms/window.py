@@ -11,7 +11,7 @@ inputs this is k-ary randomised response.
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
 POSITIONS = 1024
-"""Default lattice: about 1024 positions of [-1, 1], 2 bytes a report, under 0.1 % more variance than continuous."""
+"""Least size of the default lattice over [-1, 1]: 2 bytes a report, under 0.1 % more variance than continuous."""
 
 
 class Window(Mechanism):
@@ -240,22 +240,38 @@ def flat_weights(epsilon: float, positions: int, width: int) -> tuple[int, int]:
     return high, low
 
 
-def lattice(proportion: float, positions: int = POSITIONS) -> tuple[int, int]:
+def lattice(proportion: float, positions: int | None = None) -> tuple[int, int]:
     """Return (positions, width) with width/(positions-1) closest to ``proportion`` and exact weights possible.
 
-    The number of positions is free within an eighth above the wanted one: this hits the proportion of window to
-    domain within about 1e-5, where a fixed lattice would miss it by up to half a cell in a narrow window.
+    With ``positions`` given, only the width is chosen. Otherwise the lattice has at least 1024 positions, enough for a
+    narrow window to have 8 cells (up to 4096 positions), and up to an eighth more: this hits the proportion within
+    about 1e-5, where a fixed lattice would miss it by up to half a cell.
     """
+    if not 0 < proportion <= 16:
+        raise DiscreetError(f"the window is {proportion} times the domain; allowed is above 0 and at most 16")
+    least = min(max(POSITIONS, math.ceil(8 / proportion)), 4 * POSITIONS)
+    counts = range(least, least + least // 8 + 1) if positions is None else (positions,)
     best: tuple[float, int, int] | None = None
-    for count in range(positions, positions + positions // 8 + 1):
-        ideal = proportion * (count - 1)
-        for width in {max(1, math.floor(ideal)), max(1, math.ceil(ideal))}:
-            if math.gcd(width, count - 1) == 1:
-                candidate = (abs(width / (count - 1) - proportion), count, width)
-                best = candidate if best is None else min(best, candidate)
-    if best is None:  # pragma: no cover - count - 1 prime occurs in every such range
-        raise DiscreetError(f"no lattice near {positions} positions has exact weights")
+    for count in counts:
+        ideal = max(1.0, proportion * (count - 1))
+        width = next(w for w in _outwards(ideal) if math.gcd(w, count - 1) == 1)
+        candidate = (abs(width / (count - 1) - proportion), count, width)
+        best = candidate if best is None else min(best, candidate)
+    assert best is not None
     return best[1], best[2]
+
+
+def _outwards(ideal: float) -> Iterator[int]:
+    """Yield whole numbers from 1 in order of their distance from ``ideal``."""
+    low = math.floor(ideal)
+    high = low + 1
+    while True:
+        if low >= 1 and ideal - low <= high - ideal:
+            yield low
+            low -= 1
+        else:
+            yield high
+            high += 1
 
 
 def flat_window(name: str, epsilon: float, positions: int, width: int, *, numeric: bool = True) -> Window:

@@ -31,22 +31,20 @@ def check_epsilon(epsilon: float, name: str = "epsilon") -> float:
     discreet.errors.DiscreetError: epsilon is 0; allowed is a number from 0.0001 to 20.0
     """
     allowed = f"allowed is a number from {EPSILON_MIN} to {EPSILON_MAX}"
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, Fraction)):
-        try:
-            epsilon = epsilon.__float__()  # numpy scalars
-        except (AttributeError, TypeError, ValueError):
-            raise DiscreetError(f"{name} is {epsilon!r}; {allowed}") from None
-        if isinstance(epsilon, bool):  # pragma: no cover - numpy.bool has no __float__ that stays bool
-            raise DiscreetError(f"{name} is {epsilon!r}; {allowed}")
-    value = float(epsilon)
+    if isinstance(epsilon, (bool, str)) or not hasattr(epsilon, "__float__"):
+        raise DiscreetError(f"{name} is {epsilon!r}; {allowed}")
+    try:
+        value = float(epsilon)
+    except (TypeError, ValueError):
+        raise DiscreetError(f"{name} is {epsilon!r}; {allowed}") from None
     if not EPSILON_MIN <= value <= EPSILON_MAX:  # refuses NaN too
         raise DiscreetError(f"{name} is {epsilon}; {allowed}")
     return value
 
 
 def exp_below(epsilon: float) -> Fraction:
-    """Return a rational number at most e^epsilon, closer than 10^-55 relatively."""
-    return Fraction(_CONTEXT.exp(Decimal(epsilon))) * (1 - Fraction(1, 10**57))
+    """Return a rational number below e^epsilon, closer than 10^-49 relatively."""
+    return Fraction(_CONTEXT.exp(Decimal(epsilon))) * (1 - Fraction(1, 10**50))
 
 
 def log_above(ratio: Fraction) -> float:
@@ -61,9 +59,8 @@ def log_above(ratio: Fraction) -> float:
     """
     if ratio == 1:
         return 0.0
-    exact = _CONTEXT.subtract(_CONTEXT.ln(Decimal(ratio.numerator)), _CONTEXT.ln(Decimal(ratio.denominator))) + Decimal(
-        "1e-55"
-    )
+    logarithms = (_CONTEXT.ln(Decimal(part)) for part in (ratio.numerator, ratio.denominator))
+    exact = _CONTEXT.add(_CONTEXT.subtract(*logarithms), Decimal("1e-55"))  # above the rounding of 60 digits
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
 

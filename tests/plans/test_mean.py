@@ -1,0 +1,87 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.plans.base import Estimate, format_number
+
+WAGE = dc.Interval(0, 500_000)
+METHODS = ["duchi", "piecewise", "piecewise-sub", "square-wave", "hybrid", "auto"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_mean_and_its_error_are_right(method):
+    rng = np.random.default_rng(1)
+    values = rng.lognormal(10, 1, 2000).clip(0, 500_000)
+    plan = dc.Mean(WAGE, epsilon=1, method=method)
+    runs = [dc.simulate(plan, values, seed=s) for s in range(200)]
+    errors = np.array([(r.value - values.mean()) for r in runs])
+    predicted = math.sqrt(plan.mechanism.variance(WAGE.encode(values).inputs).mean() / 2000) * 250_000
+    assert abs(errors.mean()) < 5 * predicted / math.sqrt(200)
+    assert 0.8 < errors.std() / predicted < 1.2
+    covered = np.mean([r.interval[0] <= values.mean() <= r.interval[1] for r in runs])
+    assert covered > 0.89  # nominal 0.95 less 4 standard errors
+    assert runs[0].details["clipped_in_simulation"] == 0
+
+
+def test_the_estimate_carries_everything_and_prints_well():
+    plan = dc.Mean(dc.Interval(0, 10), epsilon=2, method="duchi", level=0.9)
+    estimate = dc.simulate(plan, [1.0, 2.0, 30.0] * 400, seed=3)
+    assert estimate.n == 1200
+    assert estimate.epsilon == 2
+    assert estimate.level == 0.9
+    assert estimate.details["clipped_in_simulation"] == 400
+    assert estimate.interval[0] < estimate.value < estimate.interval[1]
+    assert "90%" in str(estimate)
+    assert "<table>" in estimate._repr_html_()
+    assert json.loads(json.dumps(estimate.to_dict()))["method"] == "duchi"
+
+
+def test_a_seed_repeats_a_simulation_and_no_seed_does_not():
+    plan = dc.Mean(WAGE, epsilon=1, method="piecewise")
+    values = [1000.0] * 100
+    assert dc.simulate(plan, values, seed=1).value == dc.simulate(plan, values, seed=1).value
+    assert dc.simulate(plan, values).value != dc.simulate(plan, values).value
+
+
+def test_merged_tallies_give_the_same_estimate():
+    plan = dc.Mean(WAGE, epsilon=1, method="piecewise")
+    m = plan.round([]).channels[0].mechanism
+    reports = m.privatize(np.linspace(-1, 1, 1000), dc.Entropy.seeded(1))
+    whole = plan.estimate([{"all": m.tally(reports)}])
+    parts = plan.estimate([{"all": m.tally(reports[:300]) + m.tally(reports[300:])}])
+    assert whole == parts
+    assert plan.round([{"all": m.tally(reports)}]) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: dc.Mean(WAGE, epsilon=0), "epsilon is 0"),
+        (lambda: dc.Mean(WAGE, epsilon=1, level=1), "level is 1"),
+        (lambda: dc.Mean((0, 1), epsilon=1), "Interval"),
+        (lambda: dc.Mean(WAGE, epsilon=1, method="nonsense"), "nonsense"),
+        (lambda: dc.Mean(WAGE, epsilon=1, method="randomized-response", size=3), "numeric"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), []), "empty"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0]), "at least 2"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0, math.nan]), "value 1 is nan"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), 3.0), "empty"),
+    ],
+)
+def test_bad_questions_are_named(call, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("value", "margin", "text"),
+    [(41873.4, 1204, "41 873"), (1234567.8, 0.5, "1 234 567.80"), (0.5, math.nan, "0.500"), (math.inf, 1, "inf")],
+)
+def test_numbers_are_printed_to_their_margin(value, margin, text):
+    assert format_number(value, margin) == text
+
+
+def test_estimate_margin():
+    assert Estimate("mean", 5.0, (4.0, 6.0), 0.95, 10, 1.0, "duchi").margin == 1.0

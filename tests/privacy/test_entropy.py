@@ -1,0 +1,130 @@
+import copy
+import os
+import pickle
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+import discreet as dc
+from discreet.checks import CheckFailed, check_entropy
+from discreet.privacy.entropy import Entropy, system_entropy
+
+
+def test_words_are_the_aes_ctr_keystream_of_the_key():
+    key = bytes(range(32))
+    keystream = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor().update(bytes(80))
+    entropy = Entropy.from_key(key)
+    words = np.concatenate([entropy.words(1), entropy.words(4), entropy.words(5)])
+    assert words.tolist() == [int.from_bytes(keystream[i : i + 8], "little") for i in range(0, 80, 8)]
+
+
+def test_aes_256_zero_key_known_answer():
+    # AES-256 of the zero block under the zero key (FIPS 197 / NIST known-answer test).
+    assert Entropy.from_key(bytes(32)).read(16).hex() == "dc95c078a2408989ad48a21492842087"
+
+
+def test_fresh_entropies_differ_and_seeded_ones_repeat():
+    assert not np.array_equal(Entropy().words(4), Entropy().words(4))
+    assert np.array_equal(Entropy.seeded(5).words(9), Entropy.seeded(5).words(9))
+    assert not np.array_equal(Entropy.seeded(5).words(9), Entropy.seeded(6).words(9))
+    assert not np.array_equal(Entropy.seeded(5, stream=1).words(9), Entropy.seeded(5).words(9))
+    assert Entropy.seeded(1).reproducible
+    assert not Entropy().reproducible
+
+
+def test_large_draws_continue_the_stream():
+    one, two = Entropy.seeded(1), Entropy.seeded(1)
+    whole = one.words(300_000)
+    assert np.array_equal(whole, np.concatenate([two.words(200_000), two.words(100_000)]))
+
+
+@pytest.mark.parametrize("copier", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_refuses_to_be_copied(copier):
+    with pytest.raises(TypeError, match="cannot be pickled or copied"):
+        copier(Entropy())
+
+
+def test_fork_rekeys_the_child_and_stops_a_seeded_stream():
+    check_entropy(Entropy)
+    seeded = Entropy.seeded(3)
+    read, write = os.pipe()
+    if os.fork() == 0:
+        try:
+            seeded.words(1)
+            os.write(write, b"went on")
+        except dc.DiscreetError:
+            os.write(write, b"refused")
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        assert pipe.read() == b"refused"
+    assert len(seeded.words(1)) == 1  # the parent goes on
+
+
+class SharedStream:
+    """Negative control: an ordinary generator, duplicated by fork and pickle."""
+
+    def __init__(self):
+        self.generator = np.random.default_rng()
+
+    def words(self, n):
+        return self.generator.integers(0, 2**64, n, dtype=np.uint64)
+
+
+class ForkOnly(SharedStream):
+    """Negative control: cannot be copied, but does not re-key after a fork."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("no")
+
+    __copy__ = __deepcopy__ = __reduce_ex__
+
+
+class Stuck:
+    def words(self, n):
+        return np.arange(n, dtype=np.uint64)
+
+
+@pytest.mark.parametrize(
+    ("source", "why"), [(SharedStream, "copy that would repeat"), (ForkOnly, "after a fork"), (Stuck, "repeats")]
+)
+def test_a_source_that_repeats_is_refused(source, why):
+    with pytest.raises(CheckFailed, match=why):
+        check_entropy(source)
+
+
+def test_memoised_answers_repeat_for_the_same_value_only():
+    secret = b"0123456789abcdef"
+    words = Entropy.memoised(secret, "wage", 41_000).words(4)
+    for same in (41_000.0, np.float64(41_000), np.int32(41_000)):
+        assert np.array_equal(words, Entropy.memoised(secret, "wage", same).words(4))
+    others = [(secret, "wage", 41_001), (secret, "wages", 41_000), (b"another secret!!", "wage", 41_000)]
+    others.append((secret, "wage", "41000"))
+    for other in others:
+        assert not np.array_equal(words, Entropy.memoised(*other).words(4))
+    m = dc.mechanism("piecewise", epsilon=1)
+    reports = {m.privatize(0.25, Entropy.memoised(secret, m.id, 0.25)) for _ in range(20)}
+    assert len(reports) == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: Entropy.seeded(-1), "seed is -1"),
+        (lambda: Entropy.seeded(1.5), "seed is 1.5"),
+        (lambda: Entropy.from_key(b"short"), "5 bytes"),
+        (lambda: Entropy.memoised(b"short", "t", 1), "at least 16"),
+        (lambda: Entropy.memoised(bytes(16), "t", float("nan")), "finite number"),
+        (lambda: Entropy.memoised(bytes(16), "t", None), "text or a finite number"),
+    ],
+)
+def test_bad_arguments_are_named(call, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        call()
+
+
+def test_the_system_stream_is_shared_within_a_process():
+    assert system_entropy() is system_entropy()
+    assert len(system_entropy().report_id()) == 16

@@ -1,0 +1,185 @@
+"""Every registered mechanism passes the battery; every negative control is refused."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.checks import CheckFailed, check_mechanism
+from discreet.mechanisms.registry import entries
+from discreet.mechanisms.table import Table
+from discreet.mechanisms.unary import Unary, unary
+from discreet.mechanisms.window import Window
+from discreet.privacy.exact import TOTAL
+
+SMALL = {"size": 5}
+
+
+def build(name, epsilon):
+    entry = entries()[name]
+    options = {need: SMALL[need] for need in entry.needs if need in SMALL}
+    if "prior" in entry.needs:
+        options["prior"] = [0.1, 0.2, 0.4, 0.2, 0.1]
+    return entry.build(epsilon, **options)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_every_registered_mechanism_passes(name, epsilon):
+    mechanism = build(name, epsilon)
+    report = check_mechanism(mechanism, draws=60_000)
+    assert report.epsilon_exact <= epsilon
+    assert report.epsilon_exact > epsilon - 1e-6
+    assert name in str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_the_audit_has_power_at_a_million_reports(name, epsilon):
+    report = check_mechanism(build(name, epsilon), draws=1_000_000)
+    assert report.audit.epsilon <= epsilon
+    if 0.5 <= epsilon <= 4:
+        assert report.audit.epsilon >= 0.95 * epsilon
+
+
+class FloatWave(Window):
+    """The papers' Square Wave: a uniform float in the window, whose low bits tell the input."""
+
+    kind = "float-wave"
+
+    def privatize(self, x, entropy=None):
+        cells = super().privatize(x, entropy)
+        return cells + np.random.default_rng(1).random(np.shape(cells))
+
+
+class LastBitBare(Unary):
+    """A unary encoding that forgets to randomise its last bit."""
+
+    kind = "last-bit-bare"
+
+    def _one(self, value, words):
+        lanes = super()._one(value, words)
+        return self._bare(np.array([value]), lanes[None, :])[0]
+
+    def _many(self, values, words, out):
+        super()._many(values, words, out)
+        self._bare(values, out)
+
+    def _bare(self, values, out):
+        last = np.uint64(1 << (self.size - 1))
+        out[:, 0] = np.where(values == self.size - 1, out[:, 0] | last, out[:, 0] & ~last)
+        return out
+
+
+class WindowAlwaysInside(Window):
+    """Density used as probability: never reports outside the window."""
+
+    kind = "always-inside"
+
+    def _one(self, value, words):
+        return super()._one(value, [words[0], words[1] % (self._thresholds[-1] << 16)])
+
+    def _many(self, values, words, out):
+        words = words.copy()
+        words[1::2] %= np.uint64(self._thresholds[-1] << 16)
+        super()._many(values, words, out)
+
+
+class TailByCoin(Window):
+    """Outside the window, left or right by a fair coin whatever the lengths of the two tails."""
+
+    kind = "tail-by-coin"
+
+    def _one(self, value, words):
+        cell = super()._one(value, words)
+        position = round((value + 1) * (self.positions - 1) / 2)
+        left, right = position, self.positions - 1 - position
+        if position <= cell < position + self.width or not left or not right:
+            return cell
+        coin, spot = words[0] & 1, (words[0] >> 1) & 0x7FFF
+        return spot % left if coin else position + self.width + spot % right
+
+    def _many(self, values, words, out):
+        for i, value in enumerate(values.tolist()):
+            out[i] = self._one(value, words[2 * i : 2 * i + 2].tolist())
+
+
+class DifferentPaths(Table):
+    """The batch path disagrees with the single path."""
+
+    kind = "different-paths"
+
+    def _many(self, values, words, out):
+        super()._many(values[::-1].copy(), words, out)
+
+
+class HungryForOnes(Table):
+    """Draws more words for some inputs: its time tells the input."""
+
+    kind = "hungry"
+
+    def privatize(self, x, entropy=None):
+        if np.ndim(x) == 0 and x > 0.5 and entropy is not None:
+            entropy.words(2)
+        return super().privatize(x, entropy)
+
+
+class Shifted(Table):
+    """States values that its reports do not have on average."""
+
+    kind = "shifted"
+
+    @property
+    def values(self):
+        return np.array(self._values) * 4
+
+
+def square_wave():
+    return dc.mechanism("square-wave", epsilon=1.0, positions=64)
+
+
+def as_class(cls, m):
+    return cls(m.name, m.epsilon, m.positions, m.profile, m.low, numeric=True)
+
+
+def as_table(cls):
+    m = dc.mechanism("duchi", epsilon=1.0)
+    return cls(m.name, m.epsilon, m.knots, m.weights, m._values)
+
+
+def last_bit_bare():
+    m = unary("optimized-unary", 1.0, 5, 0.5)
+    return LastBitBare(m.name, m.epsilon, m.size, m.hit, m.ones, m.digits)
+
+
+CONTROLS = {
+    "float square wave": (lambda: as_class(FloatWave, square_wave()), "unsigned integer"),
+    "last bit bare": (last_bit_bare, "do not follow the law"),
+    "density as probability": (lambda: as_class(WindowAlwaysInside, square_wave()), "do not follow the law"),
+    "tail by coin": (lambda: as_class(TailByCoin, square_wave()), "do not follow the law|6 sigma|biased"),
+    "paths differ": (lambda: as_table(DifferentPaths), "different reports"),
+    "hungry": (lambda: as_table(HungryForOnes), "fixed"),
+    "shifted": (lambda: as_table(Shifted), "biased"),
+}
+
+
+@pytest.mark.parametrize("name", CONTROLS)
+def test_every_negative_control_is_refused(name):
+    make, why = CONTROLS[name]
+    with pytest.raises(CheckFailed, match=why):
+        check_mechanism(make(), draws=20_000)
+
+
+def test_a_wrong_certificate_is_refused():
+    class Boaster(Table):
+        kind = "boaster"
+
+        def law(self, index):
+            law = super().law(index)
+            return law[::-1] if index == 0 else law
+
+    low = TOTAL // 3
+    m = Boaster("boaster", 0.7, (-1, 1), ((TOTAL - low, low), (low, TOTAL - low)), (-3.0, 3.0))
+    m.__dict__["certificate"] = type(m.certificate)(m.certificate.ratio / 2, 0.7, 0.0, 2)
+    with pytest.raises(CheckFailed):
+        check_mechanism(m, draws=5000)

@@ -1,0 +1,99 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import discreet as dc
+from discreet.plans.base import Bucket
+
+FINITE = st.floats(-1e12, 1e12)
+
+
+@given(FINITE, st.floats(1e-3, 1e12), st.lists(FINITE, min_size=1, max_size=20))
+def test_encoding_scales_clips_and_counts(low, width, values):
+    domain = dc.Interval(low, low + width)
+    encoded = domain.encode(values)
+    assert (np.abs(encoded.inputs) <= 1).all()
+    assert encoded.clipped_low == sum(v < domain.low for v in values)
+    assert encoded.clipped_high == sum(v > domain.high for v in values)
+    inside = np.clip(values, domain.low, domain.high)
+    scale = max(abs(domain.low), abs(domain.high), width)
+    np.testing.assert_allclose(domain.decode(encoded.inputs), inside, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "why"),
+    [
+        (1, 1, "below"),
+        (2, 1, "below"),
+        (math.nan, 1, "low is nan"),
+        (0, math.inf, "high is inf"),
+        ("0", 1, "low is '0'"),
+        (None, 1, "low is None"),
+        (True, 2, "low is True"),
+        (-1.7e308, 1.7e308, "too wide"),
+    ],
+)
+def test_bad_intervals_are_named(low, high, why):
+    with pytest.raises(dc.DomainError, match=why):
+        dc.Interval(low, high)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([], "empty"),
+        ([1.0, math.nan], "value 1 is nan"),
+        ([math.inf], "value 0 is inf"),
+        (["1"], "type"),
+        ([[1.0]], "shape"),
+        ([None], "type"),
+        ([True], "type"),
+        ([1j], "type"),
+    ],
+)
+def test_bad_values_are_named(values, why):
+    with pytest.raises(dc.DomainError, match=why):
+        dc.Interval(0, 1).encode(values)
+
+
+def test_buckets():
+    bucket = Bucket(dc.Interval(0, 10), 5)
+    assert bucket.encode([0, 1.9, 2, 9.99, 10, 11, -1]).inputs.tolist() == [0, 0, 1, 4, 4, 4, 0]
+
+
+def test_categories():
+    states = dc.Categories(["CA", "NY", "TX"])
+    assert states.encode(np.array(["TX", "CA", "TX"])).inputs.tolist() == [2, 0, 2]
+    assert dc.Categories([1, 2, 3]).encode([1, 3]).inputs.tolist() == [0, 2]
+    assert dc.Categories(np.array([0, 1])).encode(np.array([1, 0], dtype=np.uint8)).inputs.tolist() == [1, 0]
+    assert states.decode(1) == "NY"
+    assert len(states) == 3
+    assert states == dc.Categories(("CA", "NY", "TX"))
+    assert "3" in repr(states)
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [
+        (["a"], "at least 2"),
+        ([], "at least 2"),
+        (["a", "b", "a"], "'a' more than once"),
+        ("abc", "list of labels"),
+        ([[1], [2]], "unhashable"),
+        ([1.0, math.nan], "NaN"),
+    ],
+)
+def test_bad_labels_are_named(labels, why):
+    with pytest.raises(dc.DomainError, match=why):
+        dc.Categories(labels)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"), [([], "empty"), (["c", "x"], "'c'"), ([1], "1"), ([["a"]], "shape"), ([math.nan], "nan")]
+)
+def test_unknown_labels_are_named(values, why):
+    with pytest.raises(dc.DomainError, match=why):
+        dc.Categories(["a", "b"]).encode(values)
