@@ -70,9 +70,7 @@ def range_error(
     if not 0 < length <= 1:
         raise ValueError(f"The length of a range must be above 0 and at most 1, not {length}.")
     count = 10 * a.size
-    lower = np.asarray(
-        (np.arange(count) + 0.5) / count * (1 - length) if starts is None else starts, dtype=np.float64
-    )
+    lower = np.asarray((np.arange(count) + 0.5) / count * (1 - length) if starts is None else starts, dtype=np.float64)
     if lower.size == 0 or (lower < 0).any() or (lower > 1 - length + 1e-12).any():
         raise ValueError("Ranges must start between 0 and 1 - length.")
     edges = np.linspace(0, 1, a.size + 1)
