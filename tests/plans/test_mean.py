@@ -6,6 +6,7 @@ import pytest
 
 import discreet as dc
 from discreet.plans.base import Estimate, format_number
+from discreet.plans.registry import read_plan
 
 WAGE = dc.Interval(0, 500_000)
 METHODS = ["duchi", "piecewise", "piecewise-sub", "square-wave", "hybrid", "auto"]
@@ -85,3 +86,28 @@ def test_numbers_are_printed_to_their_margin(value, margin, text):
 
 def test_estimate_margin():
     assert Estimate("mean", 5.0, (4.0, 6.0), 0.95, 10, 1.0, "duchi").margin == 1.0
+
+
+def test_plans_survive_their_json():
+    plan = dc.Mean(WAGE, epsilon=1.5, method="piecewise", level=0.9, positions=64)
+    again = read_plan(json.loads(json.dumps(plan.to_dict())))
+    assert again.to_dict() == plan.to_dict()
+    assert again.mechanism == plan.mechanism
+    auto = dc.Mean(WAGE, epsilon=1.5)
+    assert read_plan(auto.to_dict()).mechanism == auto.mechanism
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"question": "magic"}, "question is 'magic'"),
+        ([], "question is"),
+        ({"question": "mean", "epsilon": 1.0}, "domain"),
+        ({"question": "mean", "epsilon": 1.0, "domain": {"low": 0}}, "domain is"),
+        ({"question": "mean", "epsilon": 1.0, "domain": {"labels": ["a", "b"]}}, "Interval"),
+        ({"question": "mean", "epsilon": 1.0, "domain": {"low": 0, "high": 1}, "colour": 1}, "no option|colour"),
+    ],
+)
+def test_bad_plans_are_named(values, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        read_plan(values)

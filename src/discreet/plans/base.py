@@ -117,12 +117,23 @@ class Plan(ABC):
         self.level = float(level)
 
     @abstractmethod
+    def arguments(self) -> dict[str, Any]:
+        """Return the constructor's arguments, JSON-ready: `discreet.plans.registry.read_plan` builds the plan again."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as JSON-ready values."""
+        return {"question": self.question} | self.arguments()
+
+    @abstractmethod
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
         """Return the round that follows the tallies so far, or None when there is none."""
 
     @abstractmethod
     def estimate(self, tallies: Sequence[RoundTally]) -> "Estimate":
         """Answer the question from the tallies of all rounds."""
+
+    def __repr__(self) -> str:
+        return f"<plan: {self.question} by {self.method}, epsilon {self.epsilon:g}>"
 
     def only(self, tallies: Sequence[RoundTally]) -> Tally:
         """Return the tally of a plan with one round and one channel."""

@@ -47,12 +47,24 @@ class Mean(Plan):
         if not isinstance(domain, Interval):
             raise DiscreetError(f"domain is {domain!r}; a mean needs an Interval")
         self.domain = domain
+        if method == "auto" and options:
+            raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method; auto has no option")
         self.mechanism = (
-            best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, epsilon, **options)
+            best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, self.epsilon, **options)
         )
         if not self.mechanism.numeric:
             raise DiscreetError(f"method is {method!r}; a mean needs a numeric mechanism")
         self.method = self.mechanism.name
+        self._options = options
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the constructor's arguments; "auto" is written as what it chose."""
+        return {
+            "domain": self.domain.to_dict(),
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "level": self.level,
+        } | self._options
 
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
         """Return the only round."""

@@ -1,0 +1,44 @@
+"""Questions by name, and plans read from JSON-ready values (campaigns, plan files)."""
+
+from typing import Any
+
+from discreet.domains import Categories, Interval
+from discreet.errors import DiscreetError
+from discreet.plans.base import Plan
+from discreet.plans.mean import Mean
+
+QUESTIONS: dict[str, type[Plan]] = {"mean": Mean}
+
+
+def read_domain(values: Any) -> Interval | Categories:
+    """Return the domain that `to_dict` wrote: ``{"low", "high"}`` or ``{"labels"}``."""
+    if isinstance(values, dict) and set(values) == {"low", "high"}:
+        return Interval(values["low"], values["high"])
+    if isinstance(values, dict) and set(values) == {"labels"} and isinstance(values["labels"], list):
+        return Categories(values["labels"])
+    raise DiscreetError(f"domain is {values!r}; allowed is {{low, high}} or {{labels}}")
+
+
+def read_plan(values: Any) -> Plan:
+    """Build the plan that `Plan.to_dict` wrote.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> plan = dc.Mean(dc.Interval(0, 10), epsilon=1, method="duchi")
+    >>> read_plan(plan.to_dict())
+    <plan: mean by duchi, epsilon 1>
+    """
+    if not isinstance(values, dict) or values.get("question") not in QUESTIONS:
+        named = values.get("question") if isinstance(values, dict) else values
+        raise DiscreetError(f"question is {named!r}; allowed are {', '.join(sorted(QUESTIONS))}")
+    arguments = {key: value for key, value in values.items() if key != "question"}
+    for key, value in arguments.items():
+        if key == "domain":
+            arguments[key] = read_domain(value)
+        elif key == "domains":
+            arguments[key] = [read_domain(item) for item in value]
+    try:
+        return QUESTIONS[values["question"]](**arguments)
+    except TypeError as error:
+        raise DiscreetError(f"plan of question {values['question']!r} has wrong fields: {error}") from None
