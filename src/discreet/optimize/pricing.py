@@ -1,4 +1,4 @@
-"""Exact pricing: what one more output y, anywhere on the real line, could gain; hence a lower bound for every mechanism.
+"""Exact pricing: what one more output, anywhere on the real line, could gain; hence a bound for every mechanism.
 
 An output's column (q(y|x))_x of an epsilon-LDP channel is a positive mixture of patterns S in {1, e^epsilon}^inputs.
 With duals (lambda_x, mu_x) of the rows `sum_y q = 1` and `sum_y y q = x`, a unit of the best pattern costs
@@ -16,9 +16,8 @@ The bound holds for any duals whatever, so it is a certificate that trusts no so
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from discreet.optimize.newton import Array
 
 
 def price(outputs: Array, prior: Array, duals: Array, ratio: float) -> Array:

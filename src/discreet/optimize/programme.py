@@ -17,14 +17,14 @@ Three alphabets: given outputs, the paper's lattice (`lattice_outputs`), and fre
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.optimize import interior, pricing
-from discreet.optimize.pricing import Array
+from discreet.optimize.newton import Array
+from discreet.optimize.repair import ExactTable, repair, repair_with_extremes, tightened
 
 # A prior of exact zeros leaves rows whose cost is nothing, and the optimum is a face: this much uniform picks a point.
 FLOOR = 1e-9
@@ -79,7 +79,7 @@ def lattice_outputs(sigma: float, q: float) -> Array:
     if abs(cells * sigma - 2) > 1e-9:
         raise ValueError(f"sigma must divide 2, the width of [-1, 1]; {sigma:g} does not")
     steps = math.floor(q / sigma + 1e-9)
-    return np.arange(cells - steps, steps + 1) * (2.0 / cells) - 1.0
+    return np.asarray(np.arange(cells - steps, steps + 1) * (2.0 / cells) - 1.0, dtype=np.float64)
 
 
 def checked(knots: ArrayLike, prior: ArrayLike, epsilon: float) -> tuple[Array, Array]:
@@ -95,17 +95,21 @@ def checked(knots: ArrayLike, prior: ArrayLike, epsilon: float) -> tuple[Array, 
 
 
 def _given(x: Array, p: Array, epsilon: float, y: Array, tolerance: float, everywhere: bool) -> tuple[Solution, Array]:
-    ratio = math.exp(epsilon)
-    smooth = (p + FLOOR) / (1 + FLOOR * p.size)
-    fixed = float(p @ x**2)
-    answer = interior.solve(
-        y, ratio, x, cost=np.outer(smooth, y**2), base=float(smooth @ x**2), tolerance=tolerance
-    )
-    objective = float(p @ (answer.entries @ y**2)) - fixed
+    """Solve on the outputs y; the bound is for them, or for all real outputs. Also return the duals."""
+    ratio, fixed = math.exp(epsilon), float(p @ x**2)
+    smooth = smoothed(p)
+    answer = interior.solve(y, ratio, x, cost=np.outer(smooth, y**2), base=float(smooth @ x**2), tolerance=tolerance)
+    second = answer.entries @ y**2
     bound = pricing.lower_bound(x, smooth, answer.duals, ratio, None if everywhere else y)
-    # the bound is for the smoothed prior: sum smooth E[y^2] <= (1 + small) sum p E[y^2] + small * uniform part
-    bound -= float((smooth - p) @ (answer.entries @ y**2))
-    return Solution(x, y, answer.entries, epsilon, objective, bound - fixed, answer.iterations), answer.duals
+    # the bound is one for the smoothed prior, which the found channel pays less than a millionth more for
+    bound -= float((smooth - p) @ second)
+    found = Solution(x, y, answer.entries, epsilon, float(p @ second) - fixed, bound - fixed, answer.iterations)
+    return found, answer.duals
+
+
+def smoothed(prior: Array) -> Array:
+    """Return the prior with a trace of the uniform one."""
+    return np.asarray((prior + FLOOR) / (1 + FLOOR * prior.size))
 
 
 def solve(
@@ -115,16 +119,18 @@ def solve(
     outputs: ArrayLike | None = None,
     *,
     tolerance: float = 1e-8,
-    rounds: int = 6,
+    gap: float = 3e-5,
+    rounds: int = 12,
 ) -> Solution:
     """Return the channel of least expected variance under the prior, on the given outputs or on free ones.
 
-    Free outputs start as a uniform grid past C; then outputs without mass leave, and the minimisers of the exact
-    pricing enter, until no output on the real line could gain more than a millionth.
+    Free outputs start as a uniform grid past C; then outputs without mass leave and the minimisers of the exact
+    pricing enter, until no output on the real line could gain more than `gap`, or the rounds are over (the bound
+    says how far that came). At last neighbours are merged until 2(N+1) are left, and their channel is solved anew.
 
     Examples
     --------
-    >>> round(solve([-1, 1], [0.5, 0.5], epsilon=1.0).objective, 5)      # 4 e / (e - 1)^2: Duchi's mechanism
+    >>> round(solve([-1, 1], [0.5, 0.5], epsilon=1.0).objective, 5)  # 4 e / (e - 1)^2: Duchi's mechanism
     3.68269
     """
     x, p = checked(knots, prior, epsilon)
@@ -132,59 +138,81 @@ def solve(
         y = np.unique(np.asarray(outputs, dtype=np.float64))
         check_reach(y, epsilon)
         return _given(x, p, epsilon, y, tolerance, everywhere=False)[0]
-    least = reach(epsilon)
+    least, ratio = reach(epsilon), math.exp(epsilon)
     y = np.union1d(np.linspace(-1.6 * least, 1.6 * least, max(4 * x.size, 64)), [-least, 0.0, least])
-    ratio = math.exp(epsilon)
     best: Solution | None = None
     bound, iterations = -np.inf, 0
     for _ in range(rounds):
-        found, duals = _given(x, p, epsilon, y, tolerance, everywhere=True)
+        found, duals = _given(x, p, epsilon, y, 1e-6, everywhere=True)
         bound, iterations = max(bound, found.lower_bound), iterations + found.iterations
         if best is None or found.objective < best.objective:
             best = found
-        if best.objective - bound <= 1e-6 * best.objective:
+        if best.objective - bound <= gap * best.objective:
             break
-        y = _refined(found, *pricing.price_everywhere((p + FLOOR) / (1 + FLOOR * p.size), duals, ratio))
+        y = _refined(found, *pricing.price_everywhere(smoothed(p), duals, ratio))
     assert best is not None
-    return Solution(x, best.values, best.probabilities, epsilon, best.objective, bound, iterations)
+    keep = best.probabilities.max(0) > 1e-7
+    y = merged(best.values[keep], smoothed(p) @ best.probabilities[:, keep], 2 * x.size)
+    y[0], y[-1] = min(y[0], -least * (1 + 1e-9)), max(y[-1], least * (1 + 1e-9))
+    found, _ = _given(x, p, epsilon, y, tolerance, everywhere=True)
+    heavy = found.probabilities.max(0) > 1e-6
+    if not heavy[1:-1].all():
+        heavy[[0, -1]] = True  # the reach
+        found, _ = _given(x, p, epsilon, y[heavy], tolerance, everywhere=True)
+    bound = max(bound, found.lower_bound)
+    return replace(found, lower_bound=bound, iterations=iterations + found.iterations)
 
 
 def _refined(found: Solution, worth: Array, where: Array) -> Array:
     """Keep the outputs with mass and their neighbours, and add the local minima of the pricing."""
-    mass = found.probabilities.max(0) > 1e-7
-    keep = mass.copy()
-    keep[1:] |= mass[:-1]
-    keep[:-1] |= mass[1:]
-    keep[[0, -1]] = True
+    mass = found.probabilities.max(0)
+    heavy = mass > 1e-7
+    keep = heavy.copy()
+    keep[1:] |= heavy[:-1]
+    keep[:-1] |= heavy[1:]
+    kept = merged(found.values[keep], np.maximum(mass[keep], 1e-9), max(4 * found.knots.size, 64))
     padded = np.concatenate([[np.inf], worth, [np.inf]])
     dips = (worth < 0) & (worth <= padded[:-2]) & (worth <= padded[2:])
-    return np.unique(np.round(np.concatenate([found.values[keep], where[dips]]), 10))
+    return np.unique(np.round(np.concatenate([kept, where[dips], found.values[[0, -1]]]), 10))
 
 
-def solve_highs(knots: ArrayLike, prior: ArrayLike, epsilon: float, outputs: Sequence[float] | Array) -> Solution:
-    """Solve the same programme on given outputs with HiGHS: the reference, in general-purpose sparse form."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
+def merged(values: Array, mass: Array, most: int) -> Array:
+    """Merge neighbouring values where it changes least (Ward) until at most `most`, all distinct, are left."""
+    values, mass = values.copy(), mass.copy()
+    least = 1e-6 * float(np.abs(values).max())
+    while values.size > 2:
+        steps = np.diff(values)
+        if values.size <= most and steps.min() >= least:
+            break
+        k = int(
+            (mass[1:] * mass[:-1] / (mass[1:] + mass[:-1]) * steps**2).argmin()
+            if steps.min() >= least
+            else steps.argmin()
+        )
+        both = mass[k] + mass[k + 1]
+        values[k] = (mass[k] * values[k] + mass[k + 1] * values[k + 1]) / both
+        mass[k] = both
+        values, mass = np.delete(values, k + 1), np.delete(mass, k + 1)
+    return values
 
+
+def adaptive_table(
+    knots: ArrayLike, prior: ArrayLike, epsilon: float, outputs: ArrayLike | None = None
+) -> tuple[ExactTable, Solution]:
+    """Return the exact integer table of adaptive additive noise, and the solution it was repaired from.
+
+    The programme is solved for an epsilon smaller by a millionth, which gives `repair` room to make rows, means and
+    ratios exact on the same alphabet (objective +3e-6 at most). An alphabet that reaches C but not the C of that
+    smaller epsilon gets two more outputs instead.
+    """
     x, p = checked(knots, prior, epsilon)
-    y = np.unique(np.asarray(outputs, dtype=np.float64))
-    check_reach(y, epsilon)
-    n, k, ratio = x.size, y.size, math.exp(epsilon)
-    floors = kron(np.ones((n, 1)), eye_array(k))
-    privacy = vstack([hstack([-eye_array(n * k), floors]), hstack([eye_array(n * k), -ratio * floors])])
-    rows = vstack([kron(eye_array(n), np.ones((1, k))), kron(eye_array(n), y[None, :])])
-    answer = linprog(
-        np.concatenate([np.outer(p, y**2).ravel(), np.zeros(k)]),
-        A_ub=csr_array(privacy),
-        b_ub=np.zeros(2 * n * k),
-        A_eq=csr_array(hstack([rows, csr_array((2 * n, k))])),
-        b_eq=np.concatenate([np.ones(n), x]),
-        method="highs",
-    )
-    if answer.x is None:
-        raise ArithmeticError(f"HiGHS found no solution: {answer.message}")
-    duals = np.asarray(answer.eqlin.marginals).reshape(2, n)
-    fixed = float(p @ x**2)
-    bound = pricing.lower_bound(x, p, duals, ratio, y) - fixed
-    channel = answer.x[: n * k].reshape(n, k)
-    return Solution(x, y, channel, epsilon, float(answer.fun) - fixed, bound, int(answer.nit))
+    if outputs is not None:
+        check_reach(np.asarray(outputs, dtype=np.float64), epsilon)
+    for inner in tightened(epsilon):
+        try:
+            found = solve(x, p, inner, outputs)
+            return repair(x, found.values, found.probabilities, epsilon), found
+        except (ArithmeticError, ValueError):
+            continue
+    found = solve(x, p, epsilon, outputs)
+    return repair_with_extremes(x, found.values, found.probabilities, epsilon), found

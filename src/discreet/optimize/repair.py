@@ -1,8 +1,8 @@
 """From a solver's floating-point channel to an exact integer table; and the exact check that nothing passes without.
 
-A table has knots x_i, output values v_j and integer weights W_ij; every row sums to TOTAL = 2^48. In rational arithmetic
+A table has knots x_i, output values v_j and integer weights W_ij, whose rows sum to TOTAL = 2^48. In rationals,
 
-    epsilon-LDP  iff  max_i W_ij / min_i W_ij <= e^epsilon for every j,        unbiased  iff  sum_j W_ij v_j = TOTAL x_i.
+    epsilon-LDP  iff  max_i W_ij / min_i W_ij <= e^epsilon for every j,    unbiased  iff  sum_j W_ij v_j = TOTAL x_i.
 
 Solvers miss both by 1e-12 to 1e-8, and clipping what they return breaks privacy by any amount (a column of mass 1e-13
 may have ratio infinity). Two repairs:
@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.optimize.pricing import Array
+from discreet.optimize.newton import Array
 
 TOTAL = 2**48
 LARGEST_BIAS = Fraction(1, 10**12)
@@ -93,9 +93,12 @@ def verify(knots: Array, values: Array, weights: Integers, epsilon: float) -> Ve
     return Verification(ratio, bias, sums, ratio <= exponential_below(epsilon))
 
 
-def tightened(epsilon: float) -> float:
-    """Return the epsilon to solve for, so that `repair` has room at `epsilon`: costs about 2e-6 of the variance."""
-    return epsilon - 1e-6 * min(epsilon, 1.0)
+def tightened(epsilon: float) -> tuple[float, ...]:
+    """Return the epsilons to solve for, so that `repair` has room at `epsilon`: the first that succeeds is best.
+
+    The first costs about 2e-6 of the variance; the others are for channels whose rows came out badly.
+    """
+    return tuple(epsilon - share * min(epsilon, 1.0) for share in (1e-6, 1e-5, 1e-4))
 
 
 def repair(knots: Array, values: Array, channel: Array, epsilon: float, *, symmetric: bool = False) -> ExactTable:
@@ -126,16 +129,18 @@ def repair(knots: Array, values: Array, channel: Array, epsilon: float, *, symme
 
 def _balanced(knots: Array, values: Array, weights: Integers, floors: Integers, caps: Integers) -> Integers:
     """Restore sums and means to a few units: every entry moves by its room times an affine function of its value."""
-    for _ in range(8):
+    for _ in range(20):
         lost = TOTAL - weights.sum(1).astype(np.float64)
         bias = knots * TOTAL - weights @ values
         if np.abs(lost).max() <= 1 and np.abs(bias).max() <= np.abs(values).max():
             break
         room = np.minimum(weights - floors, caps - weights).astype(np.float64)
         level, slope, bend = room.sum(1), room @ values, room @ values**2
-        spread = np.maximum(level * bend - slope**2, 1e-300)
+        spread = level * bend - slope**2
+        if (spread <= 1e-12 * level * bend).any():
+            break  # some row has no two outputs with room: what is left is for the caller to refuse
         first, second = (bend * lost - slope * bias) / spread, (level * bias - slope * lost) / spread
-        moves = np.rint(room * np.clip(first[:, None] + np.outer(second, values), -1, 1))
+        moves = np.rint(room * np.clip(first[:, None] + np.outer(second, values), -0.5, 0.5))
         weights = np.clip(weights + moves.astype(np.int64), floors, caps)
     return weights
 
