@@ -62,9 +62,9 @@ def three_output(epsilon: float, plateau: bool = False) -> Table:
     a = plateau_output(epsilon)
     if a is None:
         return fixed_outputs(epsilon, 2, corrected=True).table("three-output")
-    ceiling = exp_below(epsilon)
-    low = math.ceil(TOTAL / ((math.exp(epsilon) - 1) * a))  # P(-a | x) for x >= x0
-    rare = math.ceil(TOTAL - (ceiling + 1) * low)  # P(0 | 1): the least that keeps P(a | 1) <= e^epsilon low
+    c, ceiling = math.exp(epsilon), exp_below(epsilon)
+    rare = math.ceil(TOTAL * (1 - (c + 1) / ((c - 1) * a)))  # P(0 | 1)
+    low = math.ceil((TOTAL - rare) / (ceiling + 1))  # P(-a | x) for x >= x0
     high, middle = TOTAL - low - rare, math.floor(ceiling * rare)
     a = TOTAL / (high - low)
     x0 = (TOTAL - 2 * low - middle) / (high - low)
