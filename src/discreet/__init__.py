@@ -16,6 +16,7 @@ _HOMES = {
     "DomainError": "errors",
     "Entropy": "privacy.entropy",
     "Estimate": "plans.base",
+    "Frequency": "plans.frequency",
     "Interval": "domains",
     "Mean": "plans.mean",
     "Mechanism": "mechanisms.base",

@@ -1,7 +1,8 @@
 """Plans: a question, the rounds that answer it, and the estimate."""
 
 from discreet.plans.base import Channel, Estimate, Plan, Round
+from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.simulate import simulate
 
-__all__ = ["Channel", "Estimate", "Mean", "Plan", "Round", "simulate"]
+__all__ = ["Channel", "Estimate", "Frequency", "Mean", "Plan", "Round", "simulate"]

@@ -1,9 +1,9 @@
 """Plan, Round, Channel, Estimate: the pure state machine that every driver (simulation, files, service, Spark) runs.
 
 `plan.round(tallies)` gives the next round, or None when the question can be answered; `plan.estimate(tallies)` answers
-it. A plan holds no data and does no input or output. A round may have several channels: groups of participants, drawn at
-random, who are asked differently (an attribute, a layer of a hierarchy). Each participant answers in exactly one channel
-of one round, once, with the whole epsilon.
+it. A plan holds no data and does no input or output. A round may have several channels: groups of participants, drawn
+at random, who are asked differently (an attribute, a layer of a hierarchy). Each participant answers in exactly one
+channel of one round, once, with the whole epsilon.
 """
 
 import html
@@ -129,7 +129,7 @@ class Plan(ABC):
         """Return the round that follows the tallies so far, or None when there is none."""
 
     @abstractmethod
-    def estimate(self, tallies: Sequence[RoundTally]) -> "Estimate":
+    def estimate(self, tallies: Sequence[RoundTally]) -> Any:
         """Answer the question from the tallies of all rounds."""
 
     def __repr__(self) -> str:

@@ -5,9 +5,10 @@ from typing import Any
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import Plan
+from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 
-QUESTIONS: dict[str, type[Plan]] = {"mean": Mean}
+QUESTIONS: dict[str, type[Plan]] = {"mean": Mean, "frequency": Frequency}
 
 
 def read_domain(values: Any) -> Interval | Categories:

@@ -6,12 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DiscreetError
-from discreet.plans.base import Estimate, Plan, Round
+from discreet.plans.base import Plan, Round
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
 
 
-def simulate(plan: Plan, values: Any, seed: int | None = None) -> Estimate:
+def simulate(plan: Plan, values: Any, seed: int | None = None) -> Any:
     """Privatise every value, tally the reports round by round, and estimate.
 
     Parameters

@@ -1,0 +1,109 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.mechanisms.registry import entries
+from discreet.plans.frequency import best_oracle
+from discreet.plans.registry import read_plan
+
+LABELS = ["a", "b", "c", "d", "e", "f"]
+TRUE = np.array([0.4, 0.3, 0.15, 0.1, 0.05, 0.0])
+ORACLES = sorted(e.name for e in entries().values() if e.question == "frequency" and e.needs == ("size",))
+
+
+def people(n, seed=0):
+    return np.array(LABELS)[np.random.default_rng(seed).choice(6, n, p=TRUE)]
+
+
+@pytest.mark.parametrize("method", ORACLES)
+def test_raw_frequencies_are_unbiased_with_the_stated_error(method):
+    values = people(4000)
+    truth = np.array([(values == label).mean() for label in LABELS])
+    plan = dc.Frequency(dc.Categories(LABELS), epsilon=1.0, method=method)
+    runs = [dc.simulate(plan, values, seed=s) for s in range(150)]
+    errors = np.array([run.raw for run in runs]) - truth
+    exact = plan.mechanism.frequency_variance(truth, 4000)
+    assert (np.abs(errors.mean(axis=0)) < 5 * np.sqrt(exact / 150)).all()
+    assert 0.85 < (errors**2).mean() / exact.mean() < 1.15
+    covered = np.mean([(run.intervals[:, 0] <= truth) & (truth <= run.intervals[:, 1]) for run in runs])
+    assert covered > 0.93
+    for run in runs[:3]:
+        assert math.isclose(run.frequencies.sum(), 1, abs_tol=1e-9)
+        assert (run.frequencies >= 0).all()
+
+
+@pytest.mark.parametrize("post", ["norm-sub", "simplex", "mle"])
+def test_post_processing_gives_a_distribution_and_helps(post):
+    plan = dc.Frequency(dc.Categories(LABELS), epsilon=0.5, method="randomized-response", post=post)
+    values = people(1000)
+    truth = np.array([(values == label).mean() for label in LABELS])
+    runs = [dc.simulate(plan, values, seed=s) for s in range(60)]
+    shown = np.mean([np.square(run.frequencies - truth).sum() for run in runs])
+    raw = np.mean([np.square(run.raw - truth).sum() for run in runs])
+    assert shown < raw
+    assert all(math.isclose(run.frequencies.sum(), 1, abs_tol=1e-6) and (run.frequencies >= 0).all() for run in runs)
+
+
+def test_the_estimate_is_usable():
+    plan = dc.Frequency(dc.Categories(LABELS), epsilon=2)
+    estimate = dc.simulate(plan, people(5000), seed=1)
+    assert [row["label"] for row in estimate.top(2)] == ["a", "b"]
+    assert estimate["c"]["label"] == "c"
+    assert estimate["a"]["low"] < 0.4 < estimate["a"]["high"]
+    assert json.loads(json.dumps(estimate.to_dict()))["n"] == 5000
+    assert "<table>" in estimate._repr_html_()
+    assert "reports" in repr(estimate)
+    with pytest.raises(dc.DiscreetError, match="'z'"):
+        estimate["z"]
+
+
+@pytest.mark.parametrize(("epsilon", "largest"), [(0.5, 3), (1, 5), (2, 11), (3, 29)])
+def test_randomised_response_is_chosen_exactly_while_it_is_optimal(epsilon, largest):
+    assert best_oracle(epsilon, largest, tolerance=0)[0].name == "randomized-response"
+    assert best_oracle(epsilon, largest + 1, tolerance=0)[0].name == "subset-selection"
+
+
+def test_the_choice_says_why_and_prefers_short_reports():
+    exact, why = best_oracle(1.0, 1024, tolerance=0)
+    assert exact.name == "subset-selection"
+    assert "least variance" in why
+    short, why = best_oracle(1.0, 1024)
+    assert short.report_bytes < exact.report_bytes
+    assert short.mean_variance <= 1.05 * exact.mean_variance
+    assert "more variance" in why
+    plan = dc.Frequency(dc.Categories(LABELS), epsilon=1, method="optimized-unary")
+    assert plan.reason == "named by the analyst"
+
+
+def test_a_million_categories():
+    plan = dc.Frequency(dc.Categories(range(1_000_000)), epsilon=2)
+    assert plan.mechanism.report_bytes <= 8
+    values = np.repeat([123, 999_999], [3000, 1000])
+    estimate = dc.simulate(plan, values, seed=2)
+    assert [row["label"] for row in estimate.top(2)] == [123, 999_999]
+
+
+def test_plans_survive_their_json():
+    plan = dc.Frequency(dc.Categories(LABELS), epsilon=1.5, post="simplex")
+    assert read_plan(json.loads(json.dumps(plan.to_dict()))).to_dict() == plan.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: dc.Frequency(LABELS, epsilon=1), "Categories"),
+        (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, post="magic"), "post is 'magic'"),
+        (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, method="duchi"), "duchi"),
+        (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, tolerance=-1), "tolerance is -1"),
+        (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, colour=2), "auto has no option"),
+        (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, method="optimized-unary", post="mle"), "mle"),
+        (lambda: dc.simulate(dc.Frequency(dc.Categories(LABELS), epsilon=1), ["z"]), "'z'"),
+        (lambda: dc.simulate(dc.Frequency(dc.Categories(LABELS), epsilon=1), ["a"]), "at least 2"),
+    ],
+)
+def test_bad_questions_are_named(call, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        call()
