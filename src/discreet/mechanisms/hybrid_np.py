@@ -51,7 +51,7 @@ def hybrid_np_worst_case(design: Design) -> float:
     )
 
 
-def _hybrid(name: str, design: Design, positions: int) -> Mechanism:
+def _hybrid(name: str, design: Design, positions: int | None) -> Mechanism:
     epsilon = design.epsilon
     return mix(name, epsilon, hybrid_np_share(design), design.table("n-output"), piecewise_sub(epsilon, positions))
 
@@ -80,8 +80,8 @@ def hybrid_np(
         N; the best for the hybrid unless given.
     corrected : bool
         Use the best p0 for odd N rather than the paper's equation 12.
-    positions : int
-        Lattice of PM-sub.
+    positions : int, optional
+        Lattice of PM-sub, as for `piecewise-sub`.
 
     Examples
     --------

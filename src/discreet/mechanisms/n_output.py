@@ -34,7 +34,9 @@ def fixed_outputs(epsilon: float, outputs: int, corrected: bool) -> Design:
     epsilon = check_name_parts(epsilon, outputs=(outputs, 2))
     found = design(epsilon, int(outputs), corrected) if outputs <= MOST else None
     if found is None:
-        most = next(k for k in range(min(int(outputs) - 1, MOST), 1, -1) if design(epsilon, k, corrected))
+        most = 2
+        while most < MOST and design(epsilon, most + 1, corrected) is not None:
+            most += 1
         raise DiscreetError(f"outputs is {outputs}; allowed at epsilon {epsilon:g} are at most {most}")
     return found
 
