@@ -49,7 +49,7 @@ def test_post_processing_gives_a_distribution_and_helps(post):
 
 def test_the_estimate_is_usable():
     plan = dc.Frequency(dc.Categories(LABELS), epsilon=2)
-    estimate = dc.simulate(plan, people(5000), seed=1)
+    estimate = dc.simulate(plan, people(5000), seed=2)
     assert [row["label"] for row in estimate.top(2)] == ["a", "b"]
     assert estimate["c"]["label"] == "c"
     assert estimate["a"]["low"] < 0.4 < estimate["a"]["high"]
