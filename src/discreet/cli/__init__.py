@@ -1,0 +1,21 @@
+"""The command line: `discreet VERB`. One module a verb; everything heavy is imported inside the verbs.
+
+A verb is a plain function: it takes typed options, `--json` among them, does its work with the library and hands what
+it found to `common.show_json` or to rich. To add one, write its module and name it in `VERBS` below.
+"""
+
+from discreet.cli import demo, describe, mechanisms
+from discreet.cli.common import app
+
+__all__ = ["app", "main"]
+
+VERBS = (demo, mechanisms, describe)
+"""The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
+
+for verb in VERBS:
+    verb.register(app)
+
+
+def main() -> None:
+    """Run the command line; the entry point `discreet`."""
+    app(prog_name="discreet")

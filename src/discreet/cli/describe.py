@@ -1,0 +1,125 @@
+"""`discreet describe NAME --epsilon E`: one mechanism, with its exact certificate and its exact variance."""
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console, examples, parse_options, show_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_PEOPLE = 100_000
+"""How many participants the margin is told for."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(
+        "describe",
+        epilog=examples(
+            "discreet describe piecewise --epsilon 1",
+            "discreet describe randomized-response --epsilon 1 --size 16",
+            "discreet describe duchi --epsilon 0.5 --json",
+        ),
+    )(describe)
+
+
+def describe(
+    name: Annotated[str, typer.Argument(help="Name in the registry: see `discreet mechanisms`.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy of each participant.")],
+    size: Annotated[int | None, typer.Option(help="Number of categories, where the mechanism needs it.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Further option as key=value; may be repeated.", metavar="KEY=VALUE")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Describe one mechanism, exactly.
+
+    Its epsilon, what a report costs, how exact its answers are: computed from the whole numbers that its sampler uses.
+    """
+    from discreet.mechanisms.registry import entries, mechanism
+
+    options = parse_options([*([] if size is None else [f"size={size}"]), *(option or [])])
+    found = mechanism(name, epsilon, **options)
+    facts = found.describe()
+    if as_json:
+        show_json(facts)
+        return
+    entry = entries().get(found.name)
+    out = console()
+    out.print()
+    out.print(
+        f"[bold cyan]{found.name}[/bold cyan]  ε = {found.epsilon:g}" + (f"  ·  {entry.summary}" if entry else "")
+    )
+    out.print(layout(facts))
+    if entry:
+        out.print(
+            f"[dim]Paper: {entry.paper}. All figures are exact for the whole numbers that the sampler uses.[/dim]"
+        )
+
+
+def layout(facts: dict[str, Any]) -> "Table":
+    """Lay out what `Mechanism.describe` says as a table with a row a fact."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
+    table.add_column("Fact", no_wrap=True, style="bold")
+    table.add_column("Value", overflow="fold")
+    below = facts["epsilon"] - facts["epsilon_exact"]
+    bytes_each = facts["report_bytes"]
+    table.add_row(
+        "Privacy", f"exact ε = {facts['epsilon_exact']:.12g} [dim](rounded up; {below:.1g} below what is claimed)[/dim]"
+    )
+    table.add_row(
+        "Report",
+        f"one of {facts['alphabet']} values: {plural(facts['bits'], 'bit')}, "
+        f"{plural(bytes_each, 'byte')} when packed [dim]({facts['kind']})[/dim]",
+    )
+    bound = "" if facts["bias_bound"] is None else f" [dim](bias at most {facts['bias_bound']:.1g})[/dim]"
+    table.add_row("Unbiased", f"{'yes' if facts['unbiased'] else 'no'}{bound}")
+    table.add_section()
+    if "worst_case_variance" in facts:
+        _numeric_rows(table, facts)
+    else:
+        _categorical_rows(table, facts)
+    return table
+
+
+def _numeric_rows(table: "Table", facts: dict[str, Any]) -> None:
+    table.add_row("Inputs", f"numbers from −1 to 1, rounded at random to {facts['inputs']} knots")
+    worst = facts["worst_case_variance"]
+    table.add_row("Worst-case variance", f"{worst:.6g} [dim]for one report, on the scale from −1 to 1[/dim]")
+    points = ("−1", "−½", "0", "½", "1")
+    curve = "   ".join(f"[dim]{x}:[/dim] {v:.4g}" for x, v in zip(points, facts["variance_at"], strict=True))
+    table.add_row("Variance at", curve)
+    table.add_row(
+        "One false report", f"moves the sum by at most {facts['influence']:.4g} [dim](an honest one by 1)[/dim]"
+    )
+    if "values" in facts:
+        table.add_row("Reports stand for", "  ".join(f"{value:.4g}" for value in facts["values"]))
+    margin = 1.96 * math.sqrt(worst / _PEOPLE) / 2
+    table.add_row("Mean of 100 000", f"± {margin:.2%} of the range at most [dim](95 % interval)[/dim]")
+
+
+def _categorical_rows(table: "Table", facts: dict[str, Any]) -> None:
+    table.add_row("Inputs", f"{facts['size']} categories")
+    if "mean_variance" not in facts:
+        return
+    table.add_row("p, q", f"{facts['p']:.6g}, {facts['q']:.6g} [dim](supports its own value, another one)[/dim]")
+    table.add_row("Variance", f"{facts['mean_variance']:.6g} / n [dim]of a frequency, on average over the values[/dim]")
+    margin = 1.96 * math.sqrt(facts["mean_variance"] / _PEOPLE)
+    table.add_row("Share among 100 000", f"± {100 * margin:.2g} percentage points [dim](95 % interval)[/dim]")
+
+
+def plural(count: int, word: str) -> str:
+    """Return a count with its word.
+
+    Examples
+    --------
+    >>> plural(1, "bit"), plural(3, "bit")
+    ('1 bit', '3 bits')
+    """
+    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -1,0 +1,76 @@
+"""`discreet mechanisms`: the registry, one line a mechanism."""
+
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("mechanisms", epilog=examples("discreet mechanisms", "discreet mechanisms --question mean --json"))(
+        mechanisms
+    )
+
+
+def listing(question: str | None = None) -> list[dict[str, Any]]:
+    """Return what the registry knows, question by question, JSON-ready."""
+    from discreet.mechanisms.registry import entries
+
+    found = sorted(entries().values(), key=lambda entry: (_rank(entry.question), entry.name))
+    if question is not None:
+        known = sorted({entry.question for entry in found})
+        if question not in known:
+            raise DiscreetError(f"question is {question!r}; allowed are {', '.join(known)}")
+        found = [entry for entry in found if entry.question == question]
+    return [
+        {
+            "name": entry.name,
+            "question": entry.question,
+            "paper": entry.paper,
+            "needs": list(entry.needs),
+            "options": list(entry.options),
+            "summary": entry.summary,
+        }
+        for entry in found
+    ]
+
+
+def _rank(question: str) -> tuple[int, str]:
+    order = ("mean", "distribution", "frequency")
+    return (order.index(question) if question in order else len(order), question)
+
+
+def mechanisms(
+    question: Annotated[str | None, typer.Option(help="Only those that serve this question.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List every mechanism.
+
+    What it serves, what it needs, where it is described.
+    """
+    found = listing(question)
+    if as_json:
+        show_json({"mechanisms": found})
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Name", style="bold cyan", no_wrap=True)
+    table.add_column("Question", no_wrap=True)
+    table.add_column("Needs", no_wrap=True)
+    table.add_column("Paper", no_wrap=True, style="dim")
+    table.add_column("Summary", ratio=1)
+    previous = None
+    for row in found:
+        if previous is not None and row["question"] != previous:
+            table.add_section()
+        previous = row["question"]
+        needs = ", ".join(row["needs"]) or "–"
+        table.add_row(row["name"], row["question"], needs, row["paper"], row["summary"])
+    out = console()
+    out.print(table)
+    out.print("[dim]More on one of them: discreet describe NAME --epsilon 1[/dim]")

@@ -1,0 +1,167 @@
+"""The demo, end to end on few people, and its report."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from discreet import demo, plots
+from discreet.cli import app
+from discreet.plots import mean_mechanisms
+from discreet.report import Column, Picture, Row, Section, page
+
+VOID = {"meta", "link", "br", "img"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_epsilons():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "EPSILONS", (0.5, 1.0, 2.0))
+        yield
+
+
+@pytest.fixture(scope="module")
+def small() -> demo.Demo:
+    run = demo.Demo(epsilon=1.0, seed=3, users=3000)
+    steps: list[tuple[str, int, int]] = []
+    run.run(lambda text, done, total: steps.append((text, done, total)))
+    assert [done for _, done, _ in steps] == list(range(len(steps)))
+    assert steps[-1][1] == steps[-1][2]
+    return run
+
+
+class Checker(HTMLParser):
+    """Follows the tags: all closed, in order, no id twice, nothing fetched."""
+
+    def __init__(self):
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "srcset", "action"):
+                self.links.append(value)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def checked(text: str) -> Checker:
+    checker = Checker()
+    checker.feed(text)
+    checker.close()
+    assert checker.open == []
+    assert len(set(checker.ids)) == len(checker.ids)
+    for link in checker.links:
+        assert link.startswith("data:") or (link.startswith("#") and link[1:] in checker.ids), link
+    assert "://" not in text
+    assert not re.search(r"url\((?!#)", text)
+    assert "<script" not in text
+    return checker
+
+
+def test_sections_and_estimates(small):
+    keys = [section.key for section in small.sections]
+    assert keys[:3] == ["device", "mean-wage", "mean-departure"]
+    for section in small.sections[1:3]:
+        assert [e["method"] for e in section.facts["estimates"]]
+        assert {e["method"] for e in section.facts["estimates"]} == set(mean_mechanisms())
+        assert len(section.rows) == 1 + len(mean_mechanisms())
+        for estimate in section.facts["estimates"]:
+            low, high = estimate["interval"]
+            assert low < estimate["value"] < high
+            assert estimate["n"] == 3000
+            assert estimate["holds_truth"] == (low <= section.facts["truth"] <= high)
+    wage = small.sections[1].facts
+    values = small.data("income_cps", "wage")
+    assert wage["truth"] == pytest.approx(np.minimum(values, 500_000).mean())
+    assert wage["clipped"] == int((values > 500_000).sum())
+
+
+def test_answers_are_near_the_truth(small):
+    for section in small.sections[1:3]:
+        truth = section.facts["truth"]
+        for estimate in section.facts["estimates"]:
+            assert abs(estimate["value"] - truth) < 6 * estimate["details"]["standard_error"]
+
+
+def test_every_answer_has_noise_of_its_own(small):
+    seeds = {small.seed_for(key, name) for key in ("mean-wage", "mean-departure") for name in mean_mechanisms()}
+    assert len(seeds) == 2 * len(mean_mechanisms())
+
+
+def test_same_seed_same_answers(small):
+    again = demo.Demo(epsilon=1.0, seed=3, users=3000)
+    assert demo.mean_wage(again).facts == small.sections[1].facts
+    assert demo.mean_wage(demo.Demo(epsilon=1.0, seed=4, users=3000)).facts != small.sections[1].facts
+
+
+def test_report_stands_alone(small):
+    text = small.html()
+    checker = checked(text)
+    for section in small.sections:
+        assert section.key in checker.ids
+    assert text.count("<svg") == sum(len(section.pictures) for section in small.sections) == 4
+    assert text.count('role="img"') == text.count("<svg")
+    assert "default-src 'none'" in text
+    assert "prefers-color-scheme: dark" in text
+    assert 'name="viewport"' in text
+
+
+def test_command_writes_the_report(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new"), "--users", "500", "--json"])
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["epsilon"] == 1
+    assert found["report"].endswith("new/report.html")
+    assert [section["key"] for section in found["sections"]][:2] == ["device", "mean-wage"]
+    checked((tmp_path / "new" / "report.html").read_text(encoding="utf-8"))
+
+
+def test_command_for_people(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--users", "500"])
+    assert result.exit_code == 0, result.output
+    for word in ("Mean wage", "the truth", "duchi", "Truth inside", "report.html"):
+        assert word in result.stdout
+
+
+def test_a_question_without_its_plan_is_left_out(monkeypatch):
+    def never(run):
+        raise AssertionError
+
+    known = demo.Question(lambda run: Section("known", "Known", ""), needs=("Mean",), steps=lambda: 0)
+    monkeypatch.setattr(demo, "QUESTIONS", (demo.Question(never, needs=("NoSuchPlan",)), known))
+    assert [section.key for section in demo.Demo(users=10).run()] == ["known"]
+
+
+def test_without_matplotlib_there_is_a_note_instead(monkeypatch):
+    monkeypatch.setattr(demo, "find_spec", lambda name: None)
+    section = demo.mean_departure(demo.Demo(users=100))
+    assert section.pictures == []
+    assert any("discreet[plots]" in note for note in section.notes)
+
+
+def test_page_escapes_what_it_is_given():
+    nasty = "<script>alert('&')</script>"
+    section = Section("key", nasty, nasty, [Column(nasty)], [Row((nasty,))], [nasty], [Picture("<svg></svg>", nasty)])
+    text = page(nasty, nasty, [(nasty, nasty)], [section], nasty)
+    assert "<script" not in text
+    checked(text)
+
+
+def test_page_without_sections():
+    assert "<main>" in page("Title", "Lead", [], [], "Footer")
