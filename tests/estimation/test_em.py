@@ -1,15 +1,17 @@
 import math
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 from tests.estimation.common import GOLDEN, beta_histogram, reports, spiky_histogram, square_wave
 
-from discreet.estimation.band import Band, Stack
+from discreet.estimation.band import Band, RoundedBand, Stack, as_band
 from discreet.estimation.em import em, ems, joint, log_likelihood, smooth
 from discreet.metrics import wasserstein
 
@@ -117,6 +119,53 @@ def test_accelerated_and_plain_fixed_points_agree(boundary, epsilon: float, trut
     assert fast.converged
     assert wasserstein(fast.f, plain.f) < 1e-6
     assert fast.iterations < plain.iterations
+
+
+def rounding(positions: int, buckets: int) -> csr_array:
+    """Buckets spread over positions, each shared between two neighbours."""
+    place = (np.arange(4 * buckets) + 0.5) / (4 * buckets) * (positions - 1)
+    left = np.floor(place).astype(int)
+    column = np.arange(4 * buckets) // 4
+    rows = np.concatenate([left, left + 1])
+    share = np.concatenate([1 - (place - left), place - left]) / 4
+    return csr_array((share, (rows, np.concatenate([column, column]))), shape=(positions, buckets))
+
+
+@pytest.mark.parametrize(("positions", "buckets"), [(65, 16), (20, 50), (2, 1)])
+def test_rounded_band(positions: int, buckets: int) -> None:
+    band, sparse = Band(positions, 7, 0.3, 0.1), rounding(positions, buckets)
+    channel, dense = RoundedBand(band, sparse), band.dense() @ sparse.toarray()
+    assert channel.shape == dense.shape
+    f, g = np.random.default_rng(1).random(buckets), np.random.default_rng(2).random(dense.shape[0])
+    np.testing.assert_allclose(channel @ f, dense @ f, atol=1e-12)
+    np.testing.assert_allclose(channel.T @ g, dense.T @ g, atol=1e-12)
+    counts = np.random.default_rng(3).integers(0, 100, dense.shape[0])
+    for estimate in (ems, partial(em, epsilon=1.0)):
+        for stop in ("paper", "released"):
+            compiled, generic = (estimate(operator, counts, stop=stop) for operator in (channel, dense))
+            assert compiled.iterations == generic.iterations
+            np.testing.assert_allclose(compiled.f, generic.f, atol=1e-11)
+    fixed = [ems(operator, counts, stop="fixed-point", tolerance=1e-11).f for operator in (channel, dense)]
+    np.testing.assert_allclose(fixed[0], fixed[1], atol=1e-8)
+    with pytest.raises(ValueError, match="positions"):
+        RoundedBand(Band(3, 1, 0.5, 0.1), sparse)
+
+
+def test_bands_of_other_rooms_are_recognised() -> None:
+    from discreet.mechanisms.operators import Band as MechanismBand
+
+    flat = MechanismBand(20, np.full(5, 0.3), 0.1)
+    found = as_band(flat)
+    assert isinstance(found, Band)
+    assert (found.positions, found.width, found.far) == (20, 5, 0.1)
+    f = np.random.default_rng(0).random(20)
+    np.testing.assert_allclose(found @ f, flat @ f, atol=1e-12)
+    behind = as_band(flat @ aslinearoperator(rounding(20, 8)))
+    assert isinstance(behind, RoundedBand)
+    np.testing.assert_allclose(behind @ f[:8], flat @ (rounding(20, 8) @ f[:8]), atol=1e-12)
+    assert as_band(MechanismBand(20, np.array([0.1, 0.3, 0.1]), 0.1)) is None
+    assert as_band(np.eye(3)) is None
+    assert as_band(aslinearoperator(np.eye(3)) @ aslinearoperator(np.eye(3))) is None
 
 
 def test_accelerated_generic_path() -> None:
@@ -264,7 +313,7 @@ def test_bad_channels_are_refused() -> None:
 def test_importing_estimation_is_light() -> None:
     code = (
         "import sys; before = set(sys.modules); import discreet.estimation.em, discreet.estimation.tree, "
-        "discreet.estimation.spline, discreet.estimation.intervals; "
+        "discreet.estimation.spline, discreet.estimation.intervals, discreet.estimation.hybrid; "
         "assert not {'numba', 'scipy.optimize'} & (set(sys.modules) - before)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -160,25 +160,77 @@ class TransposedStack:
         return np.asarray(sum(_product(channel.T, array[first:last]) for channel, first, last in parts))
 
 
-def as_band(channel: Operator) -> Band | None:
-    """The same channel as a `Band`, or None if it is not a constant plus a flat band.
+class RoundedBand:
+    """A band behind a rounding: buckets are first spread over positions, A = band · rounding.
 
-    An operator of another room is recognised by what it says of itself: a `shape`, a `flat` window of `width` cells
-    with `extra` probability over `far`.
+    Parameters
+    ----------
+    band : Band
+        Channel of the positions.
+    rounding : sparse array
+        Share of each bucket (column) that goes to each position (row); a few entries per bucket.
     """
-    if isinstance(channel, Band):
+
+    def __init__(self, band: Band, rounding: Any) -> None:
+        if rounding.shape[0] != band.positions:
+            raise ValueError(f"The rounding gives {rounding.shape[0]} positions, but the band has {band.positions}.")
+        self.band, self.rounding = band, rounding.tocsr()
+        self.shape = (band.shape[0], int(rounding.shape[1]))
+
+    @property
+    def T(self) -> "TransposedRoundedBand":
+        """The transposed operator."""
+        return TransposedRoundedBand(self)
+
+    def __matmul__(self, f: Any, /) -> Vector:
+        masses: Vector = self.rounding @ np.asarray(f, dtype=np.float64)
+        return self.band @ masses
+
+
+@dataclass(frozen=True, slots=True)
+class TransposedRoundedBand:
+    """Aᵀ of a `RoundedBand`."""
+
+    T: RoundedBand
+
+    def __matmul__(self, g: Any, /) -> Vector:
+        return np.asarray(self.T.rounding.T @ (self.T.band.T @ g))
+
+
+def as_band(channel: Operator) -> Band | RoundedBand | None:
+    """The same channel as a band, perhaps behind a rounding, or None if it is neither.
+
+    An operator of another room is recognised by what it says of itself: a `flat` window of `width` cells with `extra`
+    probability over `far`; or a product of one with a sparse matrix, whose two `args` are those.
+    """
+    if isinstance(channel, Band | RoundedBand):
         return channel
+    said: Any = channel
+    factors = getattr(channel, "args", None)
+    if isinstance(factors, tuple) and len(factors) == 2 and hasattr(getattr(factors[1], "A", None), "tocsr"):
+        band = as_band(factors[0])
+        return RoundedBand(band, factors[1].A) if isinstance(band, Band) else None
     if not getattr(channel, "flat", False) or not all(hasattr(channel, name) for name in ("width", "extra", "far")):
         return None
-    said: Any = channel
     far = float(said.far)
     band = Band(int(said.shape[1]), int(said.width), far + float(np.ravel(said.extra)[0]), far)
     return band if band.shape == tuple(said.shape) else None
 
 
+_MATRIX_READY = (
+    np.ndarray,
+    Band,
+    TransposedBand,
+    Stack,
+    TransposedStack,
+    RoundedBand,
+    TransposedRoundedBand,
+)
+
+
 def apply(channel: Operator, columns: Vector) -> Vector:
     """Return ``channel @ columns`` for a matrix, also where the channel knows only vectors."""
-    if isinstance(channel, np.ndarray | Band | TransposedBand | Stack | TransposedStack) or hasattr(channel, "matmat"):
+    if isinstance(channel, _MATRIX_READY) or hasattr(channel, "matmat"):
         return np.asarray(channel @ columns)
     return np.stack([np.asarray(channel @ column) for column in columns.T], axis=1)
 

@@ -25,12 +25,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Band, Operator, Stack, Vector, as_band
+from discreet.estimation.band import Band, Operator, RoundedBand, Stack, Vector, as_band
 
 Boundary = Literal["reflect", "renormalise"]
 Stop = Literal["paper", "released", "fixed-point"]
@@ -75,7 +75,7 @@ def em(
     Parameters
     ----------
     channel : Operator
-        A with E[counts]/n = A f. A `Band` takes the compiled path.
+        A with E[counts]/n = A f. A band, also behind a rounding, takes the compiled path.
     counts : array
         Number of reports in each output cell.
     epsilon : float, optional
@@ -267,16 +267,15 @@ def _reconstruct(
     f = check_start(start, check_channel(channel, tally))
     n = float(tally.sum())
     movement = 1.0 / n if stop == "released" else 0.0
-    if isinstance(channel, Band):
+    if isinstance(channel, Band | RoundedBand):
         from discreet.estimation import kernels
 
-        window = (channel.width, channel.near, channel.far, kernels.RULES[boundary])
+        form, rule = _compiled_form(channel), kernels.RULES[boundary]
         if stop == "fixed-point":
-            accuracy = (tolerance, max_iterations)
-            f, iterations, converged = kernels.band_fixed_point(tally / n, f, *window, *accuracy)
+            f, iterations, converged = kernels.band_fixed_point(tally / n, f, form, rule, tolerance, max_iterations)
         else:
             limits = (tolerance / n, movement, FEWEST_STEPS, max_iterations)
-            f, iterations, converged = kernels.band_paper(tally / n, f, *window, *limits)
+            f, iterations, converged = kernels.band_paper(tally / n, f, form, rule, *limits)
     else:
         update = _update(channel, tally / n, boundary)
         if stop == "fixed-point":
@@ -286,6 +285,18 @@ def _reconstruct(
             f, iterations, converged = climb(update, goal, f, tolerance, movement, max_iterations)
     f = np.asarray(f / f.sum())
     return Reconstruction(f, int(iterations), log_likelihood(channel, tally, f), bool(converged))
+
+
+def _compiled_form(channel: Band | RoundedBand) -> tuple[int, float, float, tuple[Any, ...], tuple[Any, ...]]:
+    """Width, near, far, and the rounding with its transpose as arrays (empty without one)."""
+    if isinstance(channel, Band):
+        nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return channel.width, channel.near, channel.far, nothing, nothing
+    forms = []
+    for matrix in (channel.rounding, channel.rounding.T.tocsr()):
+        forms.append((matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)))
+    band = channel.band
+    return band.width, band.near, band.far, forms[0], forms[1]
 
 
 def climb(

@@ -12,6 +12,9 @@ Why it is fast:
   logarithm is 2 artanh z, a short odd polynomial that runs in vector registers and shares its division with
   n_j / y_j. It is more exact than the difference of two sums of logarithms; where z is not small,
   logarithms are taken.
+
+Where the buckets are not the positions, a sparse matrix with a few entries per bucket rounds them to positions
+first. Without it the three arrays of the matrix are empty.
 """
 
 import math
@@ -21,6 +24,9 @@ import numpy.typing as npt
 from numba import njit
 
 Vector = npt.NDArray[np.float64]
+Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Vector]  # row pointers, columns, values
+Channel = tuple[int, float, float, Sparse, Sparse]  # width, near, far, rounding to positions and its transpose
+Work = tuple[Vector, Vector, Vector, Vector]
 
 NO_SMOOTHING, REFLECT, RENORMALISE = 0, 1, 2
 RULES = {None: NO_SMOOTHING, "reflect": REFLECT, "renormalise": RENORMALISE}
@@ -80,10 +86,26 @@ def prefix_sum(source: Vector, target: Vector) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def forward(f: Vector, width: int, near: float, far: float, padded: Vector, y: Vector) -> None:
-    """y = A f. `padded` holds width - 1 zeros (set by the caller), the prefix sums of f, and its total."""
-    size, cells = f.shape[0], y.shape[0]
-    total = prefix_sum(f, padded[width - 1 : width - 1 + size])
+def sparse_product(matrix: Sparse, source: Vector, target: Vector) -> None:
+    """target = matrix @ source, the matrix as (row pointers, columns, values)."""
+    pointers, columns, values = matrix
+    for i in range(target.shape[0]):
+        total = 0.0
+        for k in range(pointers[i], pointers[i + 1]):
+            total += values[k] * source[columns[k]]
+        target[i] = total
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def forward(f: Vector, channel: Channel, x: Vector, padded: Vector, y: Vector) -> None:
+    """y = A f. `padded` holds width - 1 zeros (set by the caller), the positions' prefix sums, and their total."""
+    width, near, far, rounding, _ = channel
+    size, cells = x.shape[0], y.shape[0]
+    masses = f
+    if rounding[0].shape[0] > 0:
+        sparse_product(rounding, f, x)
+        masses = x
+    total = prefix_sum(masses, padded[width - 1 : width - 1 + size])
     tail = padded[width - 1 + size :]
     for i in range(tail.shape[0]):
         tail[i] = total
@@ -124,29 +146,29 @@ def ratios_and_gain(shares: Vector, y: Vector, before: Vector, w: Vector) -> flo
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def backward(
-    f: Vector,
-    w: Vector,
-    width: int,
-    near: float,
-    far: float,
-    sums: Vector,
-    raw: Vector,
-    out: Vector,
-    rule: int,
-) -> None:
-    """out = smooth(f · Aᵀ w)."""
-    size = f.shape[0]
+def reweigh(f: Vector, w: Vector, channel: Channel, x: Vector, sums: Vector, out: Vector) -> None:
+    """out = f · Aᵀ w; x is scratch space, one number for each position."""
+    width, near, far, rounding, transposed = channel
+    size = x.shape[0]
     total = prefix_sum(w, sums)
     sums[w.shape[0]] = total
     upper, lower = sums[width : width + size], sums[0:size]
     constant, band = far * total, near - far
-    if rule == NO_SMOOTHING or size == 1:
+    if rounding[0].shape[0] == 0:
         for i in range(size):
             out[i] = f[i] * (constant + band * (upper[i] - lower[i]))
         return
     for i in range(size):
-        raw[i] = f[i] * (constant + band * (upper[i] - lower[i]))
+        x[i] = constant + band * (upper[i] - lower[i])
+    sparse_product(transposed, x, out)
+    for i in range(f.shape[0]):
+        out[i] *= f[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def smooth_into(raw: Vector, out: Vector, rule: int) -> None:
+    """1-2-1 smoothing with the rule at the ends; at least two buckets."""
+    size = raw.shape[0]
     left, middle, right, inner = raw[0 : size - 2], raw[1 : size - 1], raw[2:size], out[1 : size - 1]
     for i in range(size - 2):
         inner[i] = 0.5 * middle[i] + 0.25 * (left[i] + right[i])
@@ -165,6 +187,34 @@ def backward(
         out[i] *= scale
 
 
+@njit(cache=True, nogil=True)
+def backward(f: Vector, w: Vector, channel: Channel, work: Work, out: Vector, rule: int) -> None:
+    """out = smooth(f · Aᵀ w)."""
+    x, _, sums, raw = work
+    if rule == NO_SMOOTHING or f.shape[0] == 1:
+        reweigh(f, w, channel, x, sums, out)
+    else:
+        reweigh(f, w, channel, x, sums, raw)
+        smooth_into(raw, out, rule)
+
+
+@njit(cache=True, nogil=True)
+def scratch(size: int, cells: int, width: int) -> Work:
+    """Space for one map: positions, padded prefix sums, prefix sums of the cells, buckets."""
+    positions = cells - width + 1
+    return np.empty(positions), np.zeros(positions + 2 * width - 1), np.empty(cells + 1), np.empty(size)
+
+
+@njit(cache=True, nogil=True)
+def em_map(
+    f: Vector, shares: Vector, channel: Channel, work: Work, y: Vector, w: Vector, out: Vector, rule: int
+) -> None:
+    """out = one EM(S) step from f."""
+    forward(f, channel, work[0], work[1], y)
+    ratios(shares, y, w)
+    backward(f, w, channel, work, out, rule)
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def distance(a: Vector, b: Vector) -> float:
     """L1 distance."""
@@ -178,9 +228,7 @@ def distance(a: Vector, b: Vector) -> float:
 def band_paper(
     shares: Vector,
     start: Vector,
-    width: int,
-    near: float,
-    far: float,
+    channel: Channel,
     rule: int,
     tolerance: float,
     movement: float,
@@ -189,16 +237,16 @@ def band_paper(
 ) -> tuple[Vector, int, bool]:
     """EM(S) until the log-likelihood per report changes by < `tolerance`, or f by at most `movement`."""
     size, cells = start.shape[0], shares.shape[0]
-    f, new, raw = start.copy(), np.empty(size), np.empty(size)
+    f, new = start.copy(), np.empty(size)
     y, before, w = np.empty(cells), np.empty(cells), np.empty(cells)
-    padded, sums = np.zeros(size + 2 * width - 1), np.empty(cells + 1)
-    forward(f, width, near, far, padded, y)
+    work = scratch(size, cells, channel[0])
+    forward(f, channel, work[0], work[1], y)
     ratios(shares, y, w)
     for iteration in range(1, maximum + 1):
-        backward(f, w, width, near, far, sums, raw, new, rule)
+        backward(f, w, channel, work, new, rule)
         f, new = new, f
         y, before = before, y
-        forward(f, width, near, far, padded, y)
+        forward(f, channel, work[0], work[1], y)
         gain = ratios_and_gain(shares, y, before, w)
         if iteration >= minimum and abs(gain) < tolerance:
             return f, iteration, True
@@ -237,41 +285,27 @@ def extrapolate(f0: Vector, f1: Vector, f2: Vector, step: float, out: Vector) ->
 
 @njit(cache=True, nogil=True)
 def band_fixed_point(
-    shares: Vector,
-    start: Vector,
-    width: int,
-    near: float,
-    far: float,
-    rule: int,
-    tolerance: float,
-    maximum: int,
+    shares: Vector, start: Vector, channel: Channel, rule: int, tolerance: float, maximum: int
 ) -> tuple[Vector, int, bool]:
     """SQUAREM on the EM(S) map until it moves f by at most `tolerance` in L1; written out in `em.squarem`."""
     size, cells = start.shape[0], shares.shape[0]
     f0, f1, f2 = start.copy(), np.empty(size), np.empty(size)
-    trial, image, raw = np.empty(size), np.empty(size), np.empty(size)
+    trial, image = np.empty(size), np.empty(size)
     y, w = np.empty(cells), np.empty(cells)
-    padded, sums = np.zeros(size + 2 * width - 1), np.empty(cells + 1)
+    work = scratch(size, cells, channel[0])
     used = 0
     longest = 4.0
     while used < maximum:
-        forward(f0, width, near, far, padded, y)
-        ratios(shares, y, w)
-        backward(f0, w, width, near, far, sums, raw, f1, rule)
+        em_map(f0, shares, channel, work, y, w, f1, rule)
         used += 1
         residual = distance(f0, f1)
         if residual <= tolerance:
             return f1, used, True
-        forward(f1, width, near, far, padded, y)
-        ratios(shares, y, w)
-        backward(f1, w, width, near, far, sums, raw, f2, rule)
-        used += 1
+        em_map(f1, shares, channel, work, y, w, f2, rule)
         step = min(max(step_length(f0, f1, f2), 1.0), longest)
         extrapolate(f0, f1, f2, step, trial)
-        forward(trial, width, near, far, padded, y)
-        ratios(shares, y, w)
-        backward(trial, w, width, near, far, sums, raw, image, rule)
-        used += 1
+        em_map(trial, shares, channel, work, y, w, image, rule)
+        used += 2
         if distance(trial, image) <= 2.0 * residual:
             f0, image = image, f0
             if step == longest:
