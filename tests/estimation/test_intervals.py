@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from tests.estimation.common import beta_histogram, reports, square_wave
 
-from discreet.estimation.intervals import Cdf, Mean, Quantile, Range, Variance, bootstrap, posterior_interval
+from discreet.estimation.band import Band
+from discreet.estimation.functionals import Cdf, Mean, Quantile, Range, Variance
+from discreet.estimation.intervals import bootstrap, decoded_interval, intervals, posterior_interval
 from discreet.estimation.spline import log_spline
 
 FUNCTIONALS = (
@@ -108,18 +110,49 @@ def test_bad_inputs_are_refused() -> None:
         posterior_interval(log_spline(channel, counts), Mean(), level=1.0)
 
 
+def test_decoded_intervals() -> None:
+    truth, channel = beta_histogram(128), square_wave(1.0, 128)
+    exact = channel @ truth * 1e6
+    for functional in (Mean(), Variance()):
+        bounds = decoded_interval(channel, exact, functional)
+        # Unbiased: exact expectations decode to the exact value, but for the square of the mean's error.
+        assert bounds.estimate == pytest.approx(functional(truth), abs=2e-6)
+        assert bounds.standard_error > 0
+    errors = []
+    for seed in range(300):
+        counts = reports(channel, truth, 20_000, seed)
+        for functional in (Mean(), Variance()):
+            bounds = decoded_interval(channel, counts, functional)
+            errors.append((bounds.estimate - functional(truth)) / bounds.standard_error)
+    assert np.std(errors) == pytest.approx(1, abs=0.12)
+    assert abs(np.mean(errors)) < 0.2
+    with pytest.raises(ValueError, match="decoding"):
+        decoded_interval(np.array([[0.6, 0.5, 0.6], [0.4, 0.5, 0.4]]), [5, 5], Mean())
+
+
+def test_intervals_choose() -> None:
+    channel, truth = square_wave(1.0, 64), beta_histogram(64)
+    counts = reports(channel, truth, 50_000, 2)
+    mean, variance, median = intervals(channel, counts, [Mean(), Variance(), Quantile(0.5)], level=0.999)
+    assert variance == decoded_interval(channel, counts, Variance(), level=0.999)
+    for bounds, functional in ((mean, Mean()), (variance, Variance()), (median, Quantile(0.5))):
+        assert bounds.lower < functional(truth) < bounds.upper
+    # Two reports tell a mean, not a variance: the spline answers.
+    table = np.stack([np.linspace(0.8, 0.2, 16), np.linspace(0.2, 0.8, 16)])
+    assert math.isfinite(intervals(table, [300, 400], [Variance()])[0].standard_error)
+    assert intervals(Band(1, 2, 0.5, 0.1), [3, 4], [Mean()])[0].estimate == pytest.approx(0.5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 2.5])
 @pytest.mark.parametrize("shape", [(5, 2), (2, 2), (2, 6)])
-def test_posterior_intervals_cover(epsilon: float, shape: tuple[float, float]) -> None:
-    """Coverage of nominal 95 % intervals over 200 trials: 90 % is 3.2 standard errors below 95 %."""
+def test_intervals_cover(epsilon: float, shape: tuple[float, float]) -> None:
+    """Coverage of nominal 95 % intervals over 200 trials; 0.90 is three standard errors below."""
     channel, truth = square_wave(epsilon, 256), beta_histogram(256, *shape)
     hits = np.zeros(len(FUNCTIONALS))
     for seed in range(200):
-        posterior = log_spline(channel, reports(channel, truth, 100_000, seed))
-        for k, functional in enumerate(FUNCTIONALS):
-            bounds = posterior_interval(posterior, functional)
-            hits[k] += bounds.lower <= functional(truth) <= bounds.upper
+        bounds = intervals(channel, reports(channel, truth, 100_000, seed), FUNCTIONALS)
+        hits += [b.lower <= functional(truth) <= b.upper for b, functional in zip(bounds, FUNCTIONALS, strict=True)]
     coverage = hits / 200
-    assert coverage.min() > 0.85, coverage
-    assert coverage.mean() > 0.92, coverage
+    assert coverage.min() > 0.90, coverage
+    assert 0.93 < coverage.mean() < 0.99, coverage

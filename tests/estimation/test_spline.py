@@ -136,6 +136,8 @@ def test_degenerate_tallies() -> None:
     assert log_spline(channel, spike).f[30:51].sum() > 0.9
     with pytest.raises(ValueError, match="smoothness"):
         log_spline(channel, few, smoothness=0.0)
+    with pytest.raises(ValueError, match="undersmoothing"):
+        log_spline(channel, few, undersmoothing=-1.0)
     with pytest.raises(ValueError, match="no reports"):
         log_spline(channel, np.zeros(channel.shape[0]))
 

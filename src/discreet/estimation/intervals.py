@@ -1,11 +1,12 @@
-"""Numbers read off a histogram, and intervals for them.
+"""Intervals for numbers read off a histogram.
 
-A histogram over [0, 1] stands for a density that is even within each bucket: its cumulative distribution is linear
-there. A functional is called with f for its value and gives its gradient for first-order errors.
+Three kinds of interval, and `intervals`, which chooses:
 
-Two kinds of interval:
-
-* `posterior_interval`: from the Gaussian posterior of a log-spline (`spline`, `hybrid`). The default.
+* `posterior_interval`: from the Gaussian posterior of a log-spline (`spline`, `hybrid`). At the smoothness of
+  largest evidence it has a bias that it does not know of; with a quarter of it, nominal 95 % intervals of means,
+  quantiles and ranges covered 93–99 % on four shapes at ε = 1 and 2.5 (120 trials each), and are 3–35 % wider.
+* `decoded_interval`, for a mean or a variance: reports are decoded by a polynomial that is unbiased for it, so no
+  smoothing is involved. It covers 94–98 % for variances, where the posterior may fall to 88 %.
 * `bootstrap`: EM stopped by the paper's rule, repeated on resampled tallies. Early-stopped EM is smoothed less than
   EMS, whose bias resampling cannot see (its nominal 95 % intervals for a variance cover 83 %); the intervals are
   centred at the EM estimate and about twice as wide. Each resample starts anew: a warm start would stop elsewhere.
@@ -15,25 +16,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector, as_band
+from discreet.estimation.band import Operator, Vector, apply, as_band
 from discreet.estimation.em import check_counts, em
+from discreet.estimation.functionals import Functional, Mean, Variance, bucket_centres
 from discreet.estimation.resampling import generator
-from discreet.estimation.spline import Posterior
+from discreet.estimation.spline import Posterior, log_spline
 
-
-class Functional(Protocol):
-    """A number that depends on a histogram."""
-
-    def __call__(self, f: Vector, /) -> float:
-        """Its value."""
-
-    def gradient(self, f: Vector, /) -> Vector:
-        """Its derivative with respect to each bucket."""
+UNDERSMOOTHING = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,136 +41,30 @@ class Bounds:
     level: float
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """The mean.
+def intervals(
+    channel: Operator, counts: npt.ArrayLike, functionals: Sequence[Functional], level: float = 0.95
+) -> list[Bounds]:
+    """Intervals of several functionals from one tally: variances decoded, the rest from an undersmoothed spline.
+
+    A variance falls back on the spline where the channel has no polynomial decoding.
 
     Examples
     --------
-    >>> Mean()(np.array([0.5, 0.5]))
-    0.5
+    >>> from discreet.estimation.band import Band
+    >>> from discreet.estimation.functionals import Quantile
+    >>> channel = Band(positions=8, width=3, near=0.15, far=0.55 / 7)
+    >>> mean, median = intervals(channel, [90, 100, 120, 110, 100, 90, 80, 80, 80, 80], [Mean(), Quantile(0.5)])
+    >>> mean.lower < 0.35 < mean.upper, median.lower < 0.35 < median.upper
+    (True, True)
     """
-
-    def __call__(self, f: Vector, /) -> float:
-        return float(f @ _centres(f.size))
-
-    def gradient(self, f: Vector, /) -> Vector:
-        """Bucket centres."""
-        return _centres(f.size)
-
-
-@dataclass(frozen=True, slots=True)
-class Variance:
-    """The variance of the density, the spread within the buckets included.
-
-    Examples
-    --------
-    >>> round(Variance()(np.full(4, 0.25)), 12) == round(1 / 12, 12)
-    True
-    """
-
-    def __call__(self, f: Vector, /) -> float:
-        centres, mean = _centres(f.size), Mean()(f)
-        return float(f @ (centres - mean) ** 2 + f.sum() / (12.0 * f.size**2))
-
-    def gradient(self, f: Vector, /) -> Vector:
-        """Squared distances from the mean."""
-        return np.asarray((_centres(f.size) - Mean()(f)) ** 2 + 1.0 / (12.0 * f.size**2))
-
-
-@dataclass(frozen=True, slots=True)
-class Cdf:
-    """Probability of [0, x].
-
-    Examples
-    --------
-    >>> Cdf(0.25)(np.array([0.5, 0.5]))
-    0.25
-    """
-
-    x: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.x <= 1:
-            raise ValueError(f"A point of [0, 1] is needed, not {self.x}.")
-
-    def __call__(self, f: Vector, /) -> float:
-        return float(f @ self.gradient(f))
-
-    def gradient(self, f: Vector, /) -> Vector:
-        """Share of each bucket below x."""
-        return np.clip(self.x * f.size - np.arange(f.size), 0.0, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Probability of [low, high].
-
-    Examples
-    --------
-    >>> Range(0.25, 0.75)(np.array([0.2, 0.8]))
-    0.5
-    """
-
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.low < self.high <= 1:
-            raise ValueError(f"A range needs 0 <= low < high <= 1, not [{self.low}, {self.high}].")
-
-    def __call__(self, f: Vector, /) -> float:
-        return float(f @ self.gradient(f))
-
-    def gradient(self, f: Vector, /) -> Vector:
-        """Share of each bucket inside the range."""
-        return Cdf(self.high).gradient(f) - Cdf(self.low).gradient(f)
-
-
-@dataclass(frozen=True, slots=True)
-class Quantile:
-    """The point below which the mass is `level`; the middle of the flat piece where there is more than one.
-
-    Examples
-    --------
-    >>> Quantile(0.5)(np.array([0.25, 0.75]))
-    0.6666666666666666
-    """
-
-    level: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise ValueError(f"A quantile's level lies strictly between 0 and 1, not {self.level}.")
-
-    def __call__(self, f: Vector, /) -> float:
-        sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
-        wanted = self.level * sums[-1]
-        slack = 1e-12 * sums[-1]
-        first = np.searchsorted(sums, wanted - slack, side="left")
-        last = np.searchsorted(sums, wanted + slack, side="right")
-        return 0.5 * sum(self._inside(sums, wanted, int(upper)) for upper in (first, last))
-
-    @staticmethod
-    def _inside(sums: Vector, wanted: float, upper: int) -> float:
-        """Where the cumulative line between the edges upper - 1 and upper has the wanted height."""
-        size = sums.size - 1
-        upper = min(max(upper, 1), size)
-        rise = sums[upper] - sums[upper - 1]
-        share = (wanted - sums[upper - 1]) / rise if rise > 0 else 0.5
-        return (upper - 1 + min(max(float(share), 0.0), 1.0)) / size
-
-    def gradient(self, f: Vector, /) -> Vector:
-        """-∂F(x)/∂f divided by the density at the quantile.
-
-        The density is averaged over a stretch around the quantile that holds 2 % of the mass, so that one nearly
-        empty bucket does not make the error infinite.
-        """
-        x = self(f)
-        around = min(0.99 * self.level, 0.99 * (1.0 - self.level), 0.01)
-        stretch = Quantile(self.level + around)(f) - Quantile(self.level - around)(f)
-        density = 2.0 * around / max(stretch, 1e-12)
-        return (self.level - Cdf(x).gradient(f)) / density
+    posterior = log_spline(channel, counts, undersmoothing=UNDERSMOOTHING)
+    answers = []
+    for functional in functionals:
+        if isinstance(functional, Variance) and _decoding(channel, check_counts(counts)) is not None:
+            answers.append(decoded_interval(channel, counts, functional, level))
+        else:
+            answers.append(posterior_interval(posterior, functional, level))
+    return answers
 
 
 def posterior_interval(posterior: Posterior, functional: Functional, level: float = 0.95) -> Bounds:
@@ -193,6 +81,61 @@ def posterior_interval(posterior: Posterior, functional: Functional, level: floa
     """
     value = functional(posterior.f)
     return _normal(value, posterior.standard_error(functional.gradient(posterior.f)), level)
+
+
+def decoded_interval(
+    channel: Operator, counts: npt.ArrayLike, functional: Mean | Variance, level: float = 0.95
+) -> Bounds:
+    """Normal interval of a mean or variance from an unbiased polynomial decoding of the reports.
+
+    The expected report of a window is a polynomial in the position, so there is a polynomial v of the output cell with
+    Aᵀ v = g for the gradient g of either functional: Σ n_j v_j / n is unbiased for f·g, and its variance is that of v.
+    The variance is taken around the decoded mean.
+
+    Parameters
+    ----------
+    channel : Operator
+        A with E[counts]/n = A f.
+    counts : array
+        Number of reports in each output cell.
+    functional : Mean or Variance
+        What to give an interval for.
+    level : float
+        Confidence level.
+    """
+    tally = check_counts(counts)
+    decoding = _decoding(channel, tally)
+    if decoding is None:
+        raise ValueError("This channel has no unbiased polynomial decoding; use another interval.")
+    shares = tally / tally.sum()
+    centres = bucket_centres(decoding.shape[1])
+
+    def decode(gradient: Vector) -> tuple[float, float]:
+        v = decoding @ gradient
+        value = float(shares @ v)
+        return value, math.sqrt(max(float(shares @ v**2) - value**2, 0.0) / tally.sum())
+
+    value, error = decode(centres)
+    if isinstance(functional, Variance):
+        # (x - m)² around the decoded m: an error in m adds its square, which is taken off.
+        square = error**2
+        value, error = decode((centres - value) ** 2 + 1.0 / (12.0 * centres.size**2))
+        value -= square
+    return _normal(value, error, level)
+
+
+def _decoding(channel: Operator, tally: Vector) -> Vector | None:
+    """The map from a quadratic function of the bucket to the quadratic of the cell that is unbiased for it, or None."""
+    cells = np.linspace(-1.0, 1.0, tally.size) if tally.size > 1 else np.zeros(1)
+    powers = np.stack([np.ones(tally.size), cells, cells**2], axis=1)
+    expected = apply(channel.T, powers)
+    decoding: Vector = powers @ np.linalg.pinv(expected, rcond=1e-10)
+    centres = bucket_centres(expected.shape[0])
+    for target in (centres, centres**2):
+        # A rounding to positions bends the square a little within each bucket; that much is allowed.
+        if np.abs(np.asarray(channel.T @ (decoding @ target)) - target).max() > 1e-3:
+            return None
+    return decoding
 
 
 def bootstrap(
@@ -251,7 +194,3 @@ def _normal(value: float, error: float, level: float) -> Bounds:
     if not math.isfinite(reach):
         raise ValueError("The standard error is not finite.")
     return Bounds(value, value - reach, value + reach, error, level)
-
-
-def _centres(size: int) -> Vector:
-    return np.asarray((np.arange(size) + 0.5) / size)

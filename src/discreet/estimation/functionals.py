@@ -1,0 +1,159 @@
+"""Numbers read off a histogram: mean, variance, quantiles, cumulative and range probabilities.
+
+A histogram over [0, 1] stands for a density that is even within each bucket: its cumulative distribution is linear
+there. A functional is called with f for its value, and gives its gradient for first-order errors.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from discreet.estimation.band import Vector
+
+
+class Functional(Protocol):
+    """A number that depends on a histogram."""
+
+    def __call__(self, f: Vector, /) -> float:
+        """Its value."""
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """Its derivative with respect to each bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean.
+
+    Examples
+    --------
+    >>> Mean()(np.array([0.5, 0.5]))
+    0.5
+    """
+
+    def __call__(self, f: Vector, /) -> float:
+        return float(f @ bucket_centres(f.size))
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """Bucket centres."""
+        return bucket_centres(f.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The variance of the density, the spread within the buckets included.
+
+    Examples
+    --------
+    >>> round(Variance()(np.full(4, 0.25)), 12) == round(1 / 12, 12)
+    True
+    """
+
+    def __call__(self, f: Vector, /) -> float:
+        centres, mean = bucket_centres(f.size), Mean()(f)
+        return float(f @ (centres - mean) ** 2 + f.sum() / (12.0 * f.size**2))
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """Squared distances from the mean."""
+        return np.asarray((bucket_centres(f.size) - Mean()(f)) ** 2 + 1.0 / (12.0 * f.size**2))
+
+
+@dataclass(frozen=True, slots=True)
+class Cdf:
+    """Probability of [0, x].
+
+    Examples
+    --------
+    >>> Cdf(0.25)(np.array([0.5, 0.5]))
+    0.25
+    """
+
+    x: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.x <= 1:
+            raise ValueError(f"A point of [0, 1] is needed, not {self.x}.")
+
+    def __call__(self, f: Vector, /) -> float:
+        return float(f @ self.gradient(f))
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """Share of each bucket below x."""
+        return np.clip(self.x * f.size - np.arange(f.size), 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Probability of [low, high].
+
+    Examples
+    --------
+    >>> Range(0.25, 0.75)(np.array([0.2, 0.8]))
+    0.5
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 1:
+            raise ValueError(f"A range needs 0 <= low < high <= 1, not [{self.low}, {self.high}].")
+
+    def __call__(self, f: Vector, /) -> float:
+        return float(f @ self.gradient(f))
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """Share of each bucket inside the range."""
+        return Cdf(self.high).gradient(f) - Cdf(self.low).gradient(f)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """The point below which the mass is `level`; the middle of the flat piece where there is more than one.
+
+    Examples
+    --------
+    >>> Quantile(0.5)(np.array([0.25, 0.75]))
+    0.6666666666666666
+    """
+
+    level: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise ValueError(f"A quantile's level lies strictly between 0 and 1, not {self.level}.")
+
+    def __call__(self, f: Vector, /) -> float:
+        sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
+        wanted = self.level * sums[-1]
+        slack = 1e-12 * sums[-1]
+        first = np.searchsorted(sums, wanted - slack, side="left")
+        last = np.searchsorted(sums, wanted + slack, side="right")
+        return 0.5 * sum(self._inside(sums, wanted, int(upper)) for upper in (first, last))
+
+    @staticmethod
+    def _inside(sums: Vector, wanted: float, upper: int) -> float:
+        """Where the cumulative line between the edges upper - 1 and upper has the wanted height."""
+        size = sums.size - 1
+        upper = min(max(upper, 1), size)
+        rise = sums[upper] - sums[upper - 1]
+        share = (wanted - sums[upper - 1]) / rise if rise > 0 else 0.5
+        return (upper - 1 + min(max(float(share), 0.0), 1.0)) / size
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """-∂F(x)/∂f divided by the density at the quantile.
+
+        The density is averaged over a stretch around the quantile that holds 2 % of the mass, so that one nearly
+        empty bucket does not make the error infinite.
+        """
+        x = self(f)
+        around = min(0.99 * self.level, 0.99 * (1.0 - self.level), 0.01)
+        stretch = Quantile(self.level + around)(f) - Quantile(self.level - around)(f)
+        density = 2.0 * around / max(stretch, 1e-12)
+        return (self.level - Cdf(x).gradient(f)) / density
+
+
+def bucket_centres(size: int) -> Vector:
+    """Centres of equal buckets of [0, 1]."""
+    return np.asarray((np.arange(size) + 0.5) / size)
