@@ -1,10 +1,10 @@
 """Basic RAPPOR (symmetric unary encoding, SUE): every bit of the one-hot vector is flipped with the same probability.
 
-    P(flip) = 1 / (e^(epsilon/2) + 1)                    [Erlingsson et al. 2014; Wang et al. 2017; discrete-comparison II]
+    P(flip) = 1 / (e^(epsilon/2) + 1)                         [Erlingsson et al. 2014; discrete-comparison, section II]
 
 Two inputs differ in two bits, hence epsilon/2 each. The same mechanism as a one-hot count-mean sketch. `rappor` takes
-RAPPOR's own constants instead of an epsilon, and says what epsilon they have: ln 3 for the usual q = 3/4, p = 1/2, f = 0.
-For compatibility: `optimized-unary` and `subset-selection` have less variance at the same epsilon.
+RAPPOR's own constants instead of an epsilon, and says what epsilon they have: ln 3 for the usual q = 0.75, p = 0.5,
+f = 0. For compatibility: `optimized-unary` and `subset-selection` have less variance at the same epsilon.
 """
 
 import math

@@ -7,9 +7,14 @@ integers below 2^48 in float64, where the floor is exact.
 import numpy as np
 from numba import njit
 
+from discreet.mechanisms.hash_family import MIX
+
 SHIFT = np.uint64(16)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
+A0, A1, A2, A3, A4 = (np.uint16(constant) for constant in MIX[16])
+B0, B1, B2, B3, B4 = (np.uint32(constant) for constant in MIX[24])
+MASK24 = np.uint32(0xFFFFFF)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -20,6 +25,13 @@ def parity(x):
     x ^= x >> np.uint64(8)
     x ^= x >> np.uint64(4)
     return np.int64((np.uint64(0x6996) >> (x & np.uint64(15))) & ONE)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def below(word, bound):
+    """floor(word * bound / 2^64) for a bound below 2^32."""
+    high = (word >> np.uint64(32)) * np.uint64(bound)
+    return np.int64((high + (((word & LOW) * np.uint64(bound)) >> np.uint64(32))) >> np.uint64(32))
 
 
 # -- bit vectors ----------------------------------------------------------------------------------------------
@@ -40,9 +52,7 @@ def sample_subset(values, words, draws, size, hit, out):
             out[i, lane] = 0
         first = size - 1 - draws + np.int64(inside)  # draws - 1 others if the true value is in
         for j in range(first, size - 1):
-            word = words[base + 1 + j - first]
-            bound = np.uint64(j + 1)
-            t = np.int64(((word >> np.uint64(32)) * bound + (((word & LOW) * bound) >> np.uint64(32))) >> np.uint64(32))
+            t = below(words[base + 1 + j - first], j + 1)
             t += np.int64(t >= value)
             last = j + np.int64(j >= value)
             taken = np.int64((out[i, t >> 6] >> np.uint64(t & 63)) & ONE)
@@ -144,7 +154,7 @@ def _add_planes(planes, k, counts):
 
 
 @njit(cache=True, nogil=True)
-def hash_values(values, seeds, bits, polynomial, shifts, factors, out):
+def hash_values(values, seeds, bits, polynomial, mix, out):
     """mix(a v + b) over the field of 2^bits elements, seeds = a * 2^bits + b."""
     mask = (ONE << np.uint64(bits)) - ONE
     for i in range(values.shape[0]):
@@ -158,28 +168,22 @@ def hash_values(values, seeds, bits, polynomial, shifts, factors, out):
             if row > mask:
                 row ^= polynomial
             v >>= ONE
-        t ^= t >> shifts[0]
-        t = (t * factors[0]) & mask
-        t ^= t >> shifts[1]
-        t = (t * factors[1]) & mask
-        out[i] = t ^ (t >> shifts[2])
+        t = ((t ^ (t >> mix[0])) * mix[1]) & mask
+        t = ((t ^ (t >> mix[2])) * mix[3]) & mask
+        out[i] = t ^ (t >> mix[4])
 
 
 @njit(cache=True, nogil=True)
-def count_hashed(seeds, starts, widths, bits, polynomial, shifts, factors, table, block, counts):
+def count_hashed(seeds, starts, widths, bits, polynomial, low, high, block, counts):
     """How many reports have each value's hash in their bucket, which is ``widths`` hashes from ``starts``.
 
-    Values are taken in blocks of len(table), a power of two: within one, a v + b is a table built by doubling (one xor
-    a value), so that a hash costs two multiplications of narrow integers, which the compiler does 16 or 8 at a time.
-    ``table`` and ``block`` set the width: uint16 or uint32.
+    Values are taken in blocks of len(low) * len(high), powers of two: within one, a v + b = low[v's low bits] ^
+    high[v's high bits], two small tables built by doubling. A hash then costs two multiplications of narrow integers,
+    which the compiler does 32 or 16 at a time: ``low``, ``high`` and ``block`` are uint16 for 16 bits, uint32 for 24.
     """
     mask = (ONE << np.uint64(bits)) - ONE
-    length = table.shape[0]
-    levels = 0
-    while (1 << levels) < length:
-        levels += 1
-    s0, s1, s2 = shifts[0], shifts[1], shifts[2]
-    f0, f1 = factors[0], factors[1]
+    step = low.shape[0]
+    length = step * high.shape[0]
     for offset in range(0, counts.shape[0], length):
         filled = min(length, counts.shape[0] - offset)
         block[:] = 0
@@ -187,18 +191,25 @@ def count_hashed(seeds, starts, widths, bits, polynomial, shifts, factors, table
         for i in range(seeds.shape[0]):
             row = seeds[i] >> np.uint64(bits)
             base = seeds[i] & mask
-            table[0] = base
+            low[0] = 0
+            high[0] = 0
             for k in range(bits):
-                if k < levels:
-                    for j in range(1 << k):
-                        table[(1 << k) + j] = table[j] ^ row
-                elif (offset >> k) & 1:
+                done = 1 << k
+                if done < step:
+                    for j in range(done):
+                        low[done + j] = low[j] ^ row
+                elif done < length:
+                    for j in range(done // step):
+                        high[done // step + j] = high[j] ^ row
+                elif offset & done:
                     base ^= row
                 row <<= ONE
                 if row > mask:
                     row ^= polynomial
-            high = base ^ (seeds[i] & mask)
-            _add_hits(table, block, high, starts[i], widths[i], mask, s0, f0, s1, f1, s2)
+            if bits == 16:
+                _add_hits_16(low, high, block, base, starts[i], widths[i])
+            else:
+                _add_hits_24(low, high, block, base, starts[i], widths[i])
             pending += 1
             if pending == 65535:
                 for j in range(filled):
@@ -210,17 +221,35 @@ def count_hashed(seeds, starts, widths, bits, polynomial, shifts, factors, table
 
 
 @njit(cache=True, nogil=True)
-def _add_hits(table, block, high, start, width, mask, s0, f0, s1, f1, s2):
-    """Mix every entry of the table and count those in the bucket."""
-    kind = table.dtype.type
-    for j in range(table.shape[0]):
-        t = kind(table[j] ^ kind(high))
-        t = kind(t ^ (t >> s0))
-        t = kind(kind(t * f0) & kind(mask))
-        t = kind(t ^ (t >> s1))
-        t = kind(kind(t * f1) & kind(mask))
-        t = kind(t ^ (t >> s2))
-        block[j] += kind(t - kind(start)) < kind(width)
+def _add_hits_16(low, high, block, base, start, width):
+    """Mix low ^ high ^ base and count the hashes in the bucket; every step stays in 16 bits."""
+    start, width = np.uint16(start), np.uint16(width)
+    step = low.shape[0]
+    for h in range(high.shape[0]):
+        top = np.uint16(high[h] ^ base)
+        part = block[h * step : (h + 1) * step]
+        for j in range(step):
+            t = np.uint16(low[j] ^ top)
+            t = np.uint16(np.uint16(t ^ np.uint16(t >> A0)) * A1)
+            t = np.uint16(np.uint16(t ^ np.uint16(t >> A2)) * A3)
+            t = np.uint16(t ^ np.uint16(t >> A4))
+            part[j] += np.uint16(np.uint16(t - start) < width)
+
+
+@njit(cache=True, nogil=True)
+def _add_hits_24(low, high, block, base, start, width):
+    """Mix low ^ high ^ base and count the hashes in the bucket; 24 bits in lanes of 32."""
+    start, width = np.uint32(start), np.uint32(width)
+    step = low.shape[0]
+    for h in range(high.shape[0]):
+        top = np.uint32(high[h] ^ base)
+        part = block[h * step : (h + 1) * step]
+        for j in range(step):
+            t = np.uint32(low[j] ^ top)
+            t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> B0)) * B1) & MASK24)
+            t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> B2)) * B3) & MASK24)
+            t = np.uint32(t ^ np.uint32(t >> B4))
+            part[j] += np.uint32(np.uint32(t - start) < width)
 
 
 # -- Hadamard -------------------------------------------------------------------------------------------------
@@ -281,19 +310,17 @@ def sample_hadamard_bit(values, words, shift, high, out):
 
 
 @njit(cache=True, nogil=True)
-def sample_projective(values, words, field, dimension, inverse, points, high, low, out):
-    """A point on the value's hyperplane or off it: one word a report."""
-    inside = points * high
+def sample_projective(values, words, field, dimension, inverse, hit, on, off, out):
+    """A point on the value's hyperplane or off it: two words a report."""
     x = np.zeros(dimension, np.int64)
     y = np.zeros(dimension, np.int64)
     for i in range(values.shape[0]):
         lead = _digits(np.int64(values[i]), field, x, dimension)
-        u = np.float64(words[i] >> SHIFT)
-        if u < inside:
-            _digits(np.int64(u / high), field, y, dimension - 1)
+        if np.int64(words[2 * i] >> SHIFT) < hit:
+            _digits(below(words[2 * i + 1], on), field, y, dimension - 1)
             dot = np.int64(0)
         else:
-            r = np.int64((u - inside) / low)
+            r = below(words[2 * i + 1], off)
             for j in range(dimension - 2, -1, -1):
                 y[j] = r % field
                 r //= field

@@ -11,12 +11,11 @@ report's id, which leaves a liar less to choose and saves sending it.
 import hashlib
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Mechanism
@@ -137,15 +136,11 @@ def listed(name: str, alphabet: int) -> None:
         raise DiscreetError(f"the law of {name} has {alphabet} entries; it is listed up to 2^16")
 
 
-def counts_of(reports: Array, cells: int) -> npt.NDArray[np.int64]:
-    """Return the histogram of small whole numbers."""
-    from discreet.mechanisms.kernels import count_values
-
-    counts = np.zeros(cells, dtype=np.int64)
-    count_values(reports, counts)
-    return counts
+def below(word: int, bound: int) -> int:
+    """Return a number in 0..bound-1, each with probability 1/bound to within 2^-64: floor(word * bound / 2^64)."""
+    return word * bound >> 64
 
 
-def as_ints(words: Sequence[int]) -> list[int]:
-    """Return words as Python integers."""
-    return [int(word) for word in words]
+def below_law(number: int, bound: int) -> Fraction:
+    """Return the exact probability of `below` giving ``number``."""
+    return Fraction(-(-((number + 1) << 64) // bound) + (-(number << 64) // bound), 1 << 64)

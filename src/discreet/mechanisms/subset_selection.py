@@ -4,8 +4,8 @@
     p = k e^epsilon / (k e^epsilon + size - k),  q = (p (k-1) + (1-p) k) / (size - 1)
                                               [Wang et al. 2016, Ye and Barg 2018; discrete-comparison, section II]
 
-With the best k (near size / (e^epsilon + 1)) no oracle here has less variance, at any size and epsilon; with k = 1 it is
-randomised response. Independent bits of the same density are *another* mechanism with a larger epsilon.
+With the best k (near size / (e^epsilon + 1)) no oracle here has less variance, at any size and epsilon; with k = 1 it
+is randomised response. Independent bits of the same density are *another* mechanism with a larger epsilon.
 
 The sampler and its certificate. One word decides whether x is in: probability hit/2^48, exact. The others are
 k-1 or k of the size-1 remaining ones by Floyd's algorithm: for j = size-1-m .. size-2 draw t uniform in 0..j from a
@@ -17,8 +17,8 @@ inputs is at most
     hit (size-k) U_{k-1} / ((2^48 - hit) k L_k)   (one in the set, one not)   or   U_m / L_m   (both in, or both not).
 
 The certificate states this bound, and hit is the largest that keeps it within e^epsilon. No fixed number of bits can
-do without: C(size, k) does not divide a power of two. It costs less than 1e-12 of epsilon up to size 2^20, and moves q
-by a relative U - 1, which is the stated bias.
+do without: C(size, k) does not divide a power of two. It costs less than 1e-12 of epsilon up to size 4096, 1e-7 at
+2^20, and moves q by a relative U - 1 at most: the stated bias.
 """
 
 import math
@@ -33,7 +33,7 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Array, check_name_parts
 from discreet.mechanisms.bit_vector import BitVector
-from discreet.mechanisms.oracle import listed
+from discreet.mechanisms.oracle import below, below_law, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, exp_below, float_above
@@ -95,10 +95,9 @@ class Subset(BitVector):
                 drawn: dict[int, Fraction] = {}
                 for bits, probability in sets.items():
                     for t in range(j + 1):
-                        words = -(-(t + 1) * _WORD // (j + 1)) + (-t * _WORD // (j + 1))
                         one = 1 << (t + (t >= index))
                         one = 1 << (j + (j >= index)) if bits & one else one
-                        drawn[bits | one] = drawn.get(bits | one, Fraction(0)) + probability * Fraction(words, _WORD)
+                        drawn[bits | one] = drawn.get(bits | one, Fraction(0)) + probability * below_law(t, j + 1)
                 sets = drawn
             law |= sets
         return [law[bits] for bits in sorted(law)]
@@ -115,7 +114,7 @@ class Subset(BitVector):
         inside = words[0] >> 16 < self.hit
         bits = 0
         for word, j in zip(words[1:], range(self._size - 1 - self.k + inside, self._size - 1), strict=False):
-            t = word * (j + 1) >> 64
+            t = below(word, j + 1)
             one = 1 << (t + (t >= x))
             bits |= 1 << (j + (j >= x)) if bits & one else one
         bits |= inside << x

@@ -1,0 +1,149 @@
+"""Local hashing (OLH): hash the category into a few buckets, then randomised response among the buckets.
+
+    p = e^epsilon / (e^epsilon + g - 1),  q = 1/g,  g near e^epsilon + 1      [Wang et al. 2017; discrete-comparison II]
+
+A report is (seed, bucket) and supports all values that the seed's hash function sends to that bucket. *Privacy holds
+for every seed*: given it, the report is randomised response among g buckets with whole weights high and low, so the
+ratio is high/low whatever the hash function is. The seed is public, and may be fixed by the report's id. *Utility
+holds over a uniform seed*: `hash_family` is exactly pairwise independent, so with C the probability that two values
+share a bucket (1/g, or the whole-number weights of uneven buckets),
+
+    p = high / 2^48,   q = low / 2^48 + C (high - low) / 2^48     exactly, for every pair of values.
+
+The server counts support while it reads, size hashes a report, and keeps only the counts. Prefer `subset-selection`
+for a few hundred categories and `projective-geometry` for very many: reading costs nothing there.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.mechanisms.base import Array, check_name_parts
+from discreet.mechanisms.hash_family import HashFamily, smallest_family
+from discreet.mechanisms.oracle import PublicOracle, listed, two_weights
+from discreet.mechanisms.registry import register
+from discreet.privacy.certificate import Certificate, column_ratio
+from discreet.privacy.exact import TOTAL
+from discreet.wire import Fields
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+
+class LocalHashing(PublicOracle):
+    """Randomised response on a hashed category; report = seed * buckets + bucket.
+
+    Parameters
+    ----------
+    size : int
+        Number of categories.
+    bits : int
+        The hash family's field has 2^bits elements, at least ``size``; a seed has 2 bits.
+    buckets : int
+        Number of buckets, g.
+    low : int
+        Weight, of 2^48, of every bucket but the true one.
+    """
+
+    kind = "hashing"
+    words_per_report = 2
+
+    def __init__(self, name: str, epsilon: float, size: int, bits: int, buckets: int, low: int) -> None:
+        self.largest = min(self.largest, 1 << bits)
+        super().__init__(name, epsilon, size)
+        self.family = HashFamily(bits, buckets)
+        self.low, self.high = int(low), TOTAL - (buckets - 1) * int(low)
+        self.alphabet = self.family.seeds * buckets
+        self.certificate.require(name)
+
+    def _certify(self) -> Certificate:
+        return Certificate(column_ratio([(self.high, self.low)]), self.epsilon, 0.0, self.alphabet)
+
+    @cached_property
+    def support_law(self) -> tuple[Fraction, Fraction]:
+        """The exact (p, q) over a uniform seed."""
+        return Fraction(self.high, TOTAL), (self.low + self.family.collision * (self.high - self.low)) / TOTAL
+
+    def law(self, index: int) -> list[Fraction]:
+        """Return the exact law over all (seed, bucket), small fields only."""
+        listed(self.name, self.alphabet)
+        row = [Fraction(self.low, TOTAL * self.family.seeds)] * self.alphabet
+        for seed in range(self.family.seeds):
+            bucket = self.family.bucket(index, seed)
+            row[seed * self.family.buckets + bucket] = Fraction(self.high, TOTAL * self.family.seeds)
+        return row
+
+    def _one(self, value: float, words: Sequence[int]) -> int:
+        seed = words[0] >> (64 - 2 * self.family.bits)
+        bucket, u = self.family.bucket(int(value), seed), words[1] >> 16
+        if u >= self.high:
+            cell = (u - self.high) // self.low
+            bucket = cell + (cell >= bucket)
+        return seed * self.family.buckets + bucket
+
+    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+        from discreet.mechanisms.kernels import sample_window
+
+        seeds = words[::2] >> np.uint64(64 - 2 * self.family.bits)
+        buckets = np.empty(len(values), dtype=np.int64)
+        sample_window(
+            self.family.bucket_many(values, seeds), words, 2, 1, 1, float(self.high), float(self.low), buckets
+        )
+        out[:] = seeds * np.uint64(self.family.buckets) + buckets.view(np.uint64)
+
+    def _count(self, reports: Array) -> npt.NDArray[np.int64]:
+        seeds, buckets = np.divmod(reports.astype(np.uint64), np.uint64(self.family.buckets))
+        return self.family.support_counts(self._size, seeds, buckets)
+
+    def _operator(self) -> "LinearOperator":
+        from discreet.mechanisms.operators import Support
+
+        return Support(self._size, self.p, self.q)
+
+    def _document(self) -> dict[str, Any]:
+        return {"size": self._size, "bits": self.family.bits, "buckets": self.family.buckets, "low": self.low}
+
+    @classmethod
+    def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> Self:
+        size, bits = fields.integer("size", 2, 1 << 24), fields.integer("bits", 4, 24)
+        return cls(name, epsilon, size, bits, fields.integer("buckets", 2, 1 << 15), fields.integer("low", 1, TOTAL))
+
+
+def best_buckets(epsilon: float, size: int) -> int:
+    """Return the number of buckets, floor(e^epsilon) + 1 or one more, with the less mean variance.
+
+    Examples
+    --------
+    >>> best_buckets(0.5, 1024), best_buckets(1.0, 1024), best_buckets(2.0, 1024)
+    (3, 4, 8)
+    """
+    e = math.exp(epsilon)
+
+    def mean_variance(g: int) -> float:
+        p, q = e / (e + g - 1), 1 / g
+        return q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * size)
+
+    near = min(math.floor(e), (1 << 15) - 2)
+    return min((max(2, near + 1), near + 2), key=mean_variance)
+
+
+@register("local-hashing", question="frequency", paper="discrete-comparison.II")
+def local_hashing(epsilon: float, size: int, buckets: int | None = None, bits: int | None = None) -> LocalHashing:
+    """Optimised local hashing (OLH) of ``size`` categories; the best number of buckets unless given.
+
+    Examples
+    --------
+    >>> m = local_hashing(1.0, size=1000)
+    >>> m.family.buckets, float(m.q), m.report_bytes
+    (4, 0.25, 5)
+    """
+    check_name_parts(epsilon, size=(size, 2))
+    g = best_buckets(epsilon, int(size)) if buckets is None else buckets
+    check_name_parts(epsilon, buckets=(g, 2))
+    width = smallest_family(int(size), int(g)).bits if bits is None else bits
+    return LocalHashing("local-hashing", epsilon, int(size), int(width), int(g), two_weights(epsilon, 1, int(g) - 1)[1])
