@@ -3,6 +3,7 @@
 Estimators know only ``A @ f`` and ``A.T @ g``.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,34 @@ class Support(LinearOperator):
         return np.asarray(self.q * f.sum() + (self.p - self.q) * f)
 
     _rmatvec = _matvec
+
+
+class Incidence(LinearOperator):
+    """Two weights: A[report, v] is high where the report supports v and low elsewhere.
+
+    ``forward(f)`` sums f over the values that a report supports, ``backward(g)`` sums g over the reports that support
+    a value; both are fast transforms.
+    """
+
+    def __init__(
+        self,
+        reports: int,
+        size: int,
+        low: float,
+        high: float,
+        forward: Callable[[Floats], Floats],
+        backward: Callable[[Floats], Floats],
+    ) -> None:
+        self.low, self.high, self.forward, self.backward = low, high, forward, backward
+        super().__init__(dtype=np.dtype(np.float64), shape=(reports, size))  # type: ignore[call-arg]
+
+    def _matvec(self, f: Floats) -> Floats:
+        f = np.asarray(f, dtype=np.float64).reshape(-1)
+        return np.asarray(self.low * f.sum() + (self.high - self.low) * self.forward(f))
+
+    def _rmatvec(self, g: Floats) -> Floats:
+        g = np.asarray(g, dtype=np.float64).reshape(-1)
+        return np.asarray(self.low * g.sum() + (self.high - self.low) * self.backward(g))
 
 
 class Stack(LinearOperator):
