@@ -394,6 +394,10 @@ class Mechanism(ABC):
         fields.integer("discreet", wire.VERSION, wire.VERSION)
         kind = fields.text("kind")
         if kind not in Mechanism._kinds:
+            from discreet.mechanisms.registry import entries
+
+            entries()  # loads the modules of all shapes
+        if kind not in Mechanism._kinds:
             raise WireError(f"kind is {kind!r}; allowed are {', '.join(sorted(Mechanism._kinds))}")
         name, epsilon = fields.text("name"), fields.real("epsilon")
         try:
