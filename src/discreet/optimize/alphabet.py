@@ -45,8 +45,9 @@ def optimised(epsilon: float, outputs: int) -> Array:
     starts = sorted(_starts(grid, mass, half, odd, least), key=lambda start: value(start)[0])
     bounds = [(1e-3, None)] * (half - 1) + [(least, None)]
     # small alphabets have several valleys; large ones are good from the start
-    for start in starts[: 2 if small else 1]:
-        minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxfun": 60 if small else 20})
+    budget = 60 if small else 40 if outputs <= 32 else 20
+    for start in starts[: 3 if small else 1]:
+        minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxfun": budget})
     return min(evaluated, key=lambda pair: pair[0])[1]
 
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.optimize import threads
 from discreet.optimize.newton import Array, Ceiling, Newton, Point, Problem
 
 
@@ -88,16 +89,26 @@ def solve(
     base : the part of the objective that no mechanism changes: the gap ends below tolerance * (objective - base).
     """
     problem = Problem(outputs, ratio, means, cost, ceiling, symmetric)
+    with threads.single():
+        at, residual, done = _follow(problem, base / problem.unit**2, tolerance, iterations)
+    scales = problem.unit ** (2.0 - np.arange(problem.rows.moments))
+    value = problem.value(at) * problem.unit**2
+    return Interior(at.q, at.t, at.duals * scales[:, None], at.weight, value, residual, done)
+
+
+def _follow(problem: Problem, base: float, tolerance: float, iterations: int) -> tuple[Point, float, int]:
+    """Return the last point of the path, what its rows miss, and the number of steps."""
     at = problem.start()
     pairs = 2 * at.q.size + at.slack.size
-    done, best, residual = 0, at, np.inf
+    done, best, residual, was_close = 0, at, np.inf, False
     while done < iterations:
         gap, missing = at.gap(), float(np.abs(problem.missing(at)).max())
-        judged = max(problem.value(at) - base / problem.unit**2, 1e-9)
+        judged = max(problem.value(at) - base, 1e-9)
         close = gap < tolerance * judged
         # the last Newton equations are so ill-conditioned that rows may get worse: the best of those iterates counts
-        if not close or missing < residual:
+        if not (close and was_close) or missing < residual:
             best, residual = at, missing
+        was_close = close
         if close and (missing < 1e-10 or gap < 1e-2 * tolerance * judged):
             break
         try:
@@ -110,7 +121,4 @@ def solve(
             break
         at = at.moved(step, primal, dual)
         done += 1
-    at = best
-    scales = problem.unit ** (2.0 - np.arange(problem.rows.moments))
-    value = problem.value(at) * problem.unit**2
-    return Interior(at.q, at.t, at.duals * scales[:, None], at.weight, value, residual, done)
+    return best, residual, done
