@@ -13,6 +13,9 @@ STAMP := $(VENV)/.stamp
 OUT   := out
 
 export UV_PYTHON_DOWNLOADS := never
+# Two test workers on two cores: threads inside BLAS would only get into each other's way.
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
 
 # The first interpreter that really runs, is new enough and can make an environment. The versions in
 # constraints.txt were resolved on 3.11, so that one is tried first. Name another with PYTHON=….
