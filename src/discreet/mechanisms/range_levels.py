@@ -18,7 +18,9 @@ from scipy.optimize import brentq
 
 from discreet.errors import DiscreetError
 
-HYBRID_SWITCH = math.log((-5 + 2 * np.cbrt(6353 - 405 * math.sqrt(241)) + 2 * np.cbrt(6353 + 405 * math.sqrt(241))) / 27)
+HYBRID_SWITCH = math.log(
+    (-5 + 2 * np.cbrt(6353 - 405 * math.sqrt(241)) + 2 * np.cbrt(6353 + 405 * math.sqrt(241))) / 27
+)
 """Where HM begins to mix [Wang et al. 2019, equation 9]; PrivRM rounds it to 0.61."""
 Kind = Literal["privrm-i", "privrm-o"]
 NAMES = ("laplace", "truncated-laplace", "duchi", "piecewise", "hybrid", "square-wave")
