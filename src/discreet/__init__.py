@@ -19,6 +19,7 @@ _HOMES = {
     "Frequency": "plans.frequency",
     "Interval": "domains",
     "Mean": "plans.mean",
+    "Means": "plans.means",
     "Mechanism": "mechanisms.base",
     "Mixture": "mechanisms.mixture",
     "Plan": "plans.base",

@@ -3,9 +3,9 @@
     minimise sum_i p_i E[(value - x_i)^2]  over  t_y <= P(y|x_i) <= e^epsilon t_y,  rows sum to 1,  unbiased
                                                                                   [aaa, sections 4 and 5, eq. 10 and 14]
 
-The papers' eq. 14 lacks the unbiasedness of eq. 10 and constraints on its tails; as printed it has no finite epsilon. Here
-all inputs share one finite alphabet that reaches past C = (e^epsilon + 1)/(e^epsilon - 1), which unbiasedness needs. The
-outputs are free (at most two for each knot, and better) or the papers' lattice (``sigma``, ``q``).
+The papers' eq. 14 lacks the unbiasedness of eq. 10 and constraints on its tails; as printed it has no finite epsilon.
+Here all inputs share one finite alphabet that reaches past C = (e^epsilon + 1)/(e^epsilon - 1), which unbiasedness
+needs. The outputs are free (at most two for each knot, and better) or the papers' lattice (``sigma``, ``q``).
 
 Exact: as for `minimax`, the solver's answer is repaired to whole weights, and the certificate is computed from those.
 The prior only shapes the noise: privacy and unbiasedness hold whatever the truth is.

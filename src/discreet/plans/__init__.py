@@ -3,6 +3,7 @@
 from discreet.plans.base import Channel, Estimate, Plan, Round
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
+from discreet.plans.means import Means
 from discreet.plans.simulate import simulate
 
-__all__ = ["Channel", "Estimate", "Frequency", "Mean", "Plan", "Round", "simulate"]
+__all__ = ["Channel", "Estimate", "Frequency", "Mean", "Means", "Plan", "Round", "simulate"]

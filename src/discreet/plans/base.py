@@ -3,7 +3,7 @@
 `plan.round(tallies)` gives the next round, or None when the question can be answered; `plan.estimate(tallies)` answers
 it. A plan holds no data and does no input or output. A round may have several channels: groups of participants, drawn
 at random, who are asked differently (an attribute, a layer of a hierarchy). Each participant answers in exactly one
-channel of one round, once, with the whole epsilon.
+channel of one round, once, with the whole epsilon (or in several that divide it: `Round.answers`).
 """
 
 import html
@@ -88,11 +88,19 @@ class Round:
         From 1.
     share : float
         The part of all participants that this round asks; they are drawn at random among those not yet asked.
+    answers : int
+        How many channels each participant answers: the one drawn and those after it, around the end. The plan divides
+        epsilon between them, so that all answers of a person together cost epsilon.
     """
 
     number: int
     channels: tuple[Channel, ...]
     share: float = 1.0
+    answers: int = 1
+
+    def answered(self, drawn: int) -> list[Channel]:
+        """Return the channels that a participant for whom channel number ``drawn`` was drawn answers."""
+        return [self.channels[(drawn + i) % len(self.channels)] for i in range(self.answers)]
 
     def channel(self, key: str) -> Channel:
         """Return the channel of that key."""

@@ -72,27 +72,27 @@ class Mean(Plan):
 
     def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
         """Return the mean of the decoded reports, with the interval of their spread."""
-        tally = self.mechanism.check_tally(self.only(tallies))
-        mean, error = decoded_mean(self.mechanism, tally)
-        value = self.domain.decode(mean)
-        scale = self.domain.width / 2
-        return Estimate(
-            self.question,
-            value,
-            normal_interval(value, error * scale, self.level),
-            self.level,
-            tally.n,
-            self.epsilon,
-            self.method,
-            (
-                f"values outside {self.domain} count as its nearest end",
-                "participants are a random sample: the interval is for the mean of those they were drawn from",
-            ),
-            {
-                "standard_error": error * scale,
-                "influence_of_one_false_report": self.mechanism.influence * scale / tally.n,
-            },
-        )
+        return mean_estimate(self, self.mechanism, self.domain, self.only(tallies))
+
+
+def mean_estimate(plan: Plan, source: Mechanism, domain: Interval, tally: Tally) -> Estimate:
+    """Return the mean of one mechanism's reports in the domain's units."""
+    mean, error = decoded_mean(source, source.check_tally(tally))
+    value, scale = domain.decode(mean), domain.width / 2
+    return Estimate(
+        "mean",
+        value,
+        normal_interval(value, error * scale, plan.level),
+        plan.level,
+        tally.n,
+        plan.epsilon,
+        plan.method,
+        (
+            f"values outside {domain} count as its nearest end",
+            "participants are a random sample: the interval is for the mean of those they were drawn from",
+        ),
+        {"standard_error": error * scale, "influence_of_one_false_report": source.influence * scale / tally.n},
+    )
 
 
 def decoded_mean(source: Mechanism, tally: Tally) -> tuple[float, float]:

@@ -7,8 +7,9 @@ from discreet.errors import DiscreetError
 from discreet.plans.base import Plan
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
+from discreet.plans.means import Means
 
-QUESTIONS: dict[str, type[Plan]] = {"mean": Mean, "frequency": Frequency}
+QUESTIONS: dict[str, type[Plan]] = {"mean": Mean, "frequency": Frequency, "means": Means}
 
 
 def read_domain(values: Any) -> Interval | Categories:

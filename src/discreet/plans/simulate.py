@@ -42,11 +42,14 @@ def simulate(plan: Plan, values: Any, seed: int | None = None) -> Any:
         people, waiting = waiting[:count], waiting[count:]
         whole = count == len(rows) and len(asked.channels) == 1
         tally: dict[str, Tally] = {}
-        for channel, group in zip(asked.channels, _groups(asked, people), strict=True):
-            encoded = channel.encoder.encode(rows if whole else rows[group]) if len(group) else None
-            inputs = encoded.inputs if encoded else np.empty(0, dtype=np.int64)
-            clipped += encoded.clipped_low + encoded.clipped_high if encoded else 0
-            tally[channel.key] = channel.mechanism.tally(channel.mechanism.privatize(inputs, entropy))
+        for drawn, group in enumerate(_groups(asked, people)):
+            chosen = rows if whole else rows[group]
+            for channel in asked.answered(drawn):
+                encoded = channel.encoder.encode(chosen) if len(chosen) else None
+                inputs = encoded.inputs if encoded else np.empty(0, dtype=np.int64)
+                clipped += encoded.clipped_low + encoded.clipped_high if encoded else 0
+                counted = channel.mechanism.tally(channel.mechanism.privatize(inputs, entropy))
+                tally[channel.key] = tally[channel.key] + counted if channel.key in tally else counted
         tallies.append(tally)
     estimate = plan.estimate(tallies)
     estimate.details["clipped_in_simulation"] = clipped
