@@ -29,6 +29,7 @@ _HOMES = {
     "Unary": "mechanisms.unary",
     "Window": "mechanisms.window",
     "WireError": "errors",
+    "advise": "advice",
     "mechanism": "mechanisms.registry",
     "register": "mechanisms.registry",
     "simulate": "plans.simulate",

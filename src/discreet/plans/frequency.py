@@ -27,6 +27,8 @@ LARGEST_UNARY = 4096
 """Oracles whose reports have a bit for every category are not chosen beyond this size (512 bytes a report)."""
 TIE = 1e-6
 """Variances closer than this are the same: oracles coincide up to the rounding of their weights."""
+SIMPLE = "randomized-response"
+"""The plainest oracle: preferred among those that coincide with it."""
 BIT_PER_CATEGORY = ("basic-rappor", "count-mean-sketch", "optimized-unary", "subset-selection")
 
 
@@ -259,23 +261,29 @@ POST: dict[str, Callable[[Mechanism, Tally, Floats], Floats]] = {
 }
 
 
-def best_oracle(epsilon: float, size: int, tolerance: float = 0.05) -> tuple[Mechanism, str]:
-    """Return the oracle with the shortest report within ``tolerance`` of the least mean variance, and why."""
-    candidates = []
+def oracle_candidates(epsilon: float, size: int) -> list[Mechanism]:
+    """Return every registered oracle for this size, but those with a bit a category when there are very many."""
+    found = []
     for entry in entries().values():
         if entry.question != "frequency" or entry.needs != ("size",):
             continue
         if size > LARGEST_UNARY and entry.name in BIT_PER_CATEGORY:
             continue
         try:
-            candidates.append(entry.build(epsilon, size=size))
+            found.append(entry.build(epsilon, size=size))
         except DiscreetError:
-            continue  # some families exist only for some sizes
+            if entry.name == SIMPLE:  # the one that takes every size: what it refuses is wrong
+                raise
+    return found
+
+
+def best_oracle(epsilon: float, size: int, tolerance: float = 0.05) -> tuple[Mechanism, str]:
+    """Return the oracle with the shortest report within ``tolerance`` of the least mean variance, and why."""
+    candidates = oracle_candidates(epsilon, size)
     least = min(candidates, key=lambda m: m.mean_variance)
     allowed = 1 + max(tolerance, TIE)
     close = [m for m in candidates if m.mean_variance <= allowed * least.mean_variance]
-    simple = "randomized-response"  # the plainest of those that coincide with it
-    chosen = min(close, key=lambda m: (m.certificate.bits, m.words_per_report, m.name != simple, m.mean_variance))
+    chosen = min(close, key=lambda m: (m.certificate.bits, m.words_per_report, m.name != SIMPLE, m.mean_variance))
     if math.isclose(chosen.mean_variance, least.mean_variance, rel_tol=TIE):
         return chosen, f"{chosen.name} has the least variance of all oracles at this size and epsilon"
     more = chosen.mean_variance / least.mean_variance - 1

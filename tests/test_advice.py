@@ -1,0 +1,73 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.advice import knots_prior
+from discreet.mechanisms.registry import entries
+
+WAGE = dc.Interval(0, 100_000)
+
+
+def test_means_are_ranked_by_worst_case_and_minimax_leads():
+    for epsilon in (0.5, 1.0, 3.0):
+        advice = dc.advise("mean", epsilon=epsilon, users=5000)
+        assert advice.best.method == "minimax"
+        variances = [option.variance for option in advice]
+        assert np.allclose(variances, sorted(variances), rtol=1e-5)
+        names = {option.method for option in advice}
+        assert {e.name for e in entries().values() if e.question == "mean" and not e.needs} <= names
+
+
+def test_people_needed_are_those_that_give_the_error():
+    advice = dc.advise("mean", epsilon=1, users=1000, domain=WAGE, error=500.0)
+    for option in advice:
+        again = dc.advise("mean", epsilon=1, users=option.users_needed, domain=WAGE)
+        predicted = next(o.error for o in again if o.method == option.method)
+        assert predicted <= 500.0
+        assert predicted > 500.0 * 0.999
+
+
+def test_a_prior_ranks_by_expected_variance_and_adds_the_adaptive_mechanism():
+    prior = np.exp(-(np.linspace(-1, 1, 40) ** 2) * 30)
+    advice = dc.advise("mean", epsilon=3, users=1000, prior=prior)
+    assert advice.best.method == "adaptive-additive"
+    assert math.isclose(sum(knots_prior(prior)), 1, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["duchi", "piecewise-sub", "n-output", "minimax", "truncated-laplace"])
+@pytest.mark.parametrize("epsilon", [0.7, 3.0])
+def test_predicted_errors_agree_with_simulation(method, epsilon):
+    values = np.random.default_rng(1).beta(2, 5, 2000) * 100_000
+    prior = np.histogram(values, bins=64, range=(0, 100_000))[0]
+    option = next(o for o in dc.advise("mean", epsilon, 2000, domain=WAGE, prior=prior) if o.method == method)
+    plan = dc.Mean(WAGE, epsilon, method=method)
+    errors = [dc.simulate(plan, values, seed=s).value - values.mean() for s in range(400)]
+    assert 0.88 < np.sqrt(np.mean(np.square(errors))) / option.error < 1.12
+
+
+def test_frequencies():
+    advice = dc.advise("frequency", epsilon=1, users=1000, domain=dc.Categories(list("abcdefgh")))
+    assert advice.best.method == "subset-selection"
+    assert json.loads(json.dumps(advice.to_dict()))["options"][0]["bits"] > 0
+    assert "people" in str(advice)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: dc.advise("colour", epsilon=1), "question is 'colour'"),
+        (lambda: dc.advise("mean", epsilon=0), "epsilon is 0"),
+        (lambda: dc.advise("mean", epsilon=1, users=0), "users is 0"),
+        (lambda: dc.advise("mean", epsilon=1, error=-1), "error is -1"),
+        (lambda: dc.advise("mean", epsilon=1, domain=dc.Categories(["a", "b"])), "Interval"),
+        (lambda: dc.advise("mean", epsilon=1, prior=[-1, 2]), "prior"),
+        (lambda: dc.advise("frequency", epsilon=1), "size"),
+        (lambda: dc.advise("frequency", epsilon=1, size=1), "size is 1"),
+    ],
+)
+def test_bad_questions_are_named(call, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        call()
