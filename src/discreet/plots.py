@@ -208,8 +208,8 @@ def channel(source: Mechanism) -> "Figure":
     axes.set_xlabel(f"input\n{source.name}, ε = {source.epsilon:g}, {_bits(source)} a report")
     if source.numeric:
         _index_ticks(axes, "x", np.asarray(source.inputs, dtype=np.float64))
-        _index_ticks(axes, "y", source.values if reports <= 12 else None, reports)
-        axes.set_ylabel("report, as the number it stands for" if reports <= 12 else "report")
+        _index_ticks(axes, "y", source.values if reports <= 16 else None, reports)
+        axes.set_ylabel("report, as the number it stands for" if reports <= 16 else "report")
     else:
         axes.set_ylabel("report")
         if inputs <= 16:
@@ -283,7 +283,7 @@ def _canvas(height: float, legend_rows: int = 0) -> "tuple[Figure, Axes]":
     except ImportError:
         raise DiscreetError("plots need matplotlib, which is not installed; install discreet[plots]") from None
 
-    figure = Figure(figsize=(4.7, height + 0.2 * legend_rows), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(4.4, height + 0.2 * legend_rows), layout="constrained", facecolor="white")
     axes = figure.add_subplot()
     axes.set_facecolor("none")
     for side in ("top", "right"):
@@ -356,7 +356,7 @@ def _index_ticks(axes: "Axes", which: str, values: Any, count: int = 0) -> None:
     if values is None:
         places = np.linspace(0, count - 1, 5).round().astype(int)
         labels = [str(place) for place in places]
-    elif len(values) <= 12:
+    elif len(values) <= 16:
         places = np.arange(len(values))
         labels = [f"{value:.3g}".replace("-", "−") for value in values]
     else:
