@@ -127,6 +127,8 @@ def test_options_reach_the_constructor():
         (("describe", "optimized-unary", "--epsilon", "1", "--size", "1"), "size is 1"),
         (("describe", "duchi", "--epsilon", "1", "--option", "bad"), "key=value"),
         (("describe", "duchi", "--epsilon", "1", "--option", "epsilon=2"), "given twice"),
+        (("describe", "optimized-unary", "--epsilon", "1", "--option", "size=many"), "many"),
+        (("describe", "adaptive-additive", "--epsilon", "1", "--option", "prior=word"), "prior=word"),
         (("mechanisms", "--question", "why"), "question is 'why'"),
         (("demo", "--epsilon", "0"), "epsilon"),
     ],

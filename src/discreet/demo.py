@@ -210,8 +210,8 @@ def what_leaves(demo: Demo) -> Section:
     """Show six people: what they hold, what they send."""
     demo.doing("What leaves the device")
     wages = demo.data("income_cps", "wage")[:6]
-    sources = [mechanism(name, demo.epsilon) for name in ("duchi", demo.ranked[0].name)]
-    sources = sources[:1] if sources[0] == sources[1] else sources
+    few = [source for source in demo.ranked if 2 < source.alphabet <= 16]  # few enough to read all their probabilities
+    sources = [mechanism("duchi", demo.epsilon), (few or demo.ranked)[0]]
     sent = [
         source.privatize(WAGE.encode(wages).inputs, Entropy.seeded(demo.seed_for("device", source.name)))
         for source in sources
@@ -237,6 +237,12 @@ def what_leaves(demo: Demo) -> Section:
     section.notes.append(
         f"With ε = {demo.epsilon:g} no report is more than {np.exp(demo.epsilon):.3g} times as likely from one wage as "
         "from another."
+    )
+    demo.picture(
+        section,
+        f"All that {sources[-1].name} can send, and how likely each report is, from the least wage (−1) to the largest "
+        "(1). A wage in between is first rounded to a neighbour at random.",
+        lambda: plots.channel(sources[-1]),
     )
     section.facts = {
         "wages": wages.tolist(),
@@ -288,10 +294,10 @@ def exact_limits(demo: Demo) -> Section:
         "computed exactly. The variance is that of one report, for inputs from −1 to 1, at the worst input.",
         [
             Column("Mechanism", is_number=False),
-            Column("Exact ε is below by", on_phone=False),
-            Column("Bits a report"),
+            Column("ε in reserve", on_phone=False),
+            Column("Bits"),
             Column("Worst-case variance"),
-            Column("A false report weighs", on_phone=False),
+            Column("False report", on_phone=False),
         ],
     )
     for source in demo.ranked:
@@ -301,10 +307,12 @@ def exact_limits(demo: Demo) -> Section:
             f"{certificate.bits}",
             f"{source.worst_case_variance:.4g}",
         )
-        section.rows.append(Row((source.name, *cells, f"{source.influence:.3g} honest")))
-    section.notes.append(
-        "The exact ε is rounded up, and never above what was claimed: a mechanism that exceeds it is refused."
-    )
+        section.rows.append(Row((source.name, *cells, f"× {source.influence:.3g}")))
+    section.notes += [
+        "ε in reserve: what was claimed less the exact ε. It is never negative: a mechanism that exceeds its claim is "
+        "refused.",
+        "False report: how many honest people one liar can weigh as.",
+    ]
     section.facts = {"mechanisms": [source.describe() for source in demo.ranked]}
     demo.picture(
         section,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, parse_options, show_json
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,19 +40,27 @@ def describe(
 
     Its epsilon, what a report costs, how exact its answers are: computed from the whole numbers that its sampler uses.
     """
+    from rich.markup import escape
+
     from discreet.mechanisms.registry import entries, mechanism
 
     options = parse_options([*([] if size is None else [f"size={size}"]), *(option or [])])
-    found = mechanism(name, epsilon, **options)
+    try:
+        found = mechanism(name, epsilon, **options)
+    except DiscreetError:
+        raise
+    except (TypeError, ValueError) as error:  # an option's value of another kind than the constructor knows
+        raise DiscreetError(f"{name} cannot be made with {', '.join(option or ['these options'])}: {error}") from error
     facts = found.describe()
     if as_json:
         show_json(facts)
         return
     entry = entries().get(found.name)
+    summary = entry.summary.replace("`", "") if entry else ""
     out = console()
     out.print()
     out.print(
-        f"[bold cyan]{found.name}[/bold cyan]  ε = {found.epsilon:g}" + (f"  ·  {entry.summary}" if entry else "")
+        f"[bold cyan]{found.name}[/bold cyan]  ε = {found.epsilon:g}" + (f"  ·  {escape(summary)}" if summary else "")
     )
     out.print(layout(facts))
     if entry:
@@ -68,11 +77,8 @@ def layout(facts: dict[str, Any]) -> "Table":
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     table.add_column("Fact", no_wrap=True, style="bold")
     table.add_column("Value", overflow="fold")
-    below = facts["epsilon"] - facts["epsilon_exact"]
     bytes_each = facts["report_bytes"]
-    table.add_row(
-        "Privacy", f"exact ε = {facts['epsilon_exact']:.12g} [dim](rounded up; {below:.1g} below what is claimed)[/dim]"
-    )
+    table.add_row("Privacy", f"exact ε = {facts['epsilon_exact']!r} [dim](rounded up)[/dim]")
     table.add_row(
         "Report",
         f"one of {facts['alphabet']} values: {plural(facts['bits'], 'bit')}, "
@@ -93,15 +99,15 @@ def _numeric_rows(table: "Table", facts: dict[str, Any]) -> None:
     worst = facts["worst_case_variance"]
     table.add_row("Worst-case variance", f"{worst:.6g} [dim]for one report, on the scale from −1 to 1[/dim]")
     points = ("−1", "−½", "0", "½", "1")
-    curve = "   ".join(f"[dim]{x}:[/dim] {v:.4g}" for x, v in zip(points, facts["variance_at"], strict=True))
+    curve = "   ".join(f"[dim]{x}:[/dim] {v:.3g}" for x, v in zip(points, facts["variance_at"], strict=True))
     table.add_row("Variance at", curve)
     table.add_row(
         "One false report", f"moves the sum by at most {facts['influence']:.4g} [dim](an honest one by 1)[/dim]"
     )
     if "values" in facts:
-        table.add_row("Reports stand for", "  ".join(f"{value:.4g}" for value in facts["values"]))
+        table.add_row("Reports stand for", "  ".join(f"{value:.4g}" for value in facts["values"]).replace("-", "−"))
     margin = 1.96 * math.sqrt(worst / _PEOPLE) / 2
-    table.add_row("Mean of 100 000", f"± {margin:.2%} of the range at most [dim](95 % interval)[/dim]")
+    table.add_row("Mean of 100 000", f"± {100 * margin:.2g} % of the range at most [dim](95 % interval)[/dim]")
 
 
 def _categorical_rows(table: "Table", facts: dict[str, Any]) -> None:

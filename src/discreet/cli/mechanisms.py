@@ -56,21 +56,22 @@ def mechanisms(
         show_json({"mechanisms": found})
         return
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Name", style="bold cyan", no_wrap=True)
-    table.add_column("Question", no_wrap=True)
-    table.add_column("Needs", no_wrap=True)
-    table.add_column("Paper", no_wrap=True, style="dim")
-    table.add_column("Summary", ratio=1)
+    table.add_column("Name", style="cyan", no_wrap=True)
+    table.add_column("Summary [dim](what it needs besides ε; paper)[/dim]", ratio=1)
     previous = None
     for row in found:
-        if previous is not None and row["question"] != previous:
-            table.add_section()
+        if row["question"] != previous:
+            if previous is not None:
+                table.add_section()
+            table.add_row(f"[bold default]{row['question']}[/bold default]")
         previous = row["question"]
-        needs = ", ".join(row["needs"]) or "–"
-        table.add_row(row["name"], row["question"], needs, row["paper"], row["summary"])
+        aside = "; ".join([*(f"needs {need}" for need in row["needs"]), row["paper"]])
+        summary = escape(row["summary"].replace("`", ""))
+        table.add_row(f"  {row['name']}", f"{summary} [dim]({escape(aside)})[/dim]")
     out = console()
     out.print(table)
     out.print("[dim]More on one of them: discreet describe NAME --epsilon 1[/dim]")
