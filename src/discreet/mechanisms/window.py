@@ -174,7 +174,10 @@ class Window(Mechanism):
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the positions."""
         from discreet.mechanisms.operators import Band, after_rounding
 
-        band = Band(self.positions, (np.array(self.profile) - self.low) / TOTAL, self.low / TOTAL)
+        extra = (np.array(self.profile) - self.low) / TOTAL
+        if max(self.profile) - min(self.profile) == 1:  # flat but for the unit that makes the sum exact (`profile`)
+            extra = np.full(self.width, extra.mean())
+        band = Band(self.positions, extra, self.low / TOTAL)
         if not self.numeric:
             if bins not in (None, self.positions):
                 raise DiscreetError(f"bins is {bins}; {self.name} has {self.positions} categories")
