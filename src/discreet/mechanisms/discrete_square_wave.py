@@ -2,8 +2,8 @@
 
     p = e^epsilon / ((2b + 1) e^epsilon + d - 1),  q = 1 / ((2b + 1) e^epsilon + d - 1)      [square-wave, section 5.4]
 
-b = floor(b_SW d) buckets to either side, b_SW of section 5.3 (`square_wave.wave_width`); reports are 0..d+2b-1, bucket v
-lying in the middle of its window v..v+2b. The `Window` shape over categories. Its weights are whole numbers of 2^-48;
+b = floor(b_SW d) buckets to either side, b_SW of section 5.3 (`square_wave.wave_width`); reports are 0..d+2b-1, bucket
+v in the middle of its window v..v+2b. The `Window` shape over categories. Its weights are whole numbers of 2^-48;
 where 2b + 1 and d - 1 have a common divisor, no equal ones sum to 1, and some cells of the window have one unit more: p
 is exact to 2^-48 for every b, and the ratio is rounded towards privacy.
 

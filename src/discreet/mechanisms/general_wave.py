@@ -1,7 +1,7 @@
 """General Wave: waves other than the square one, trapezoids down to the triangle.
 
     density at distance z from the value: q + (e^epsilon - 1) q min(1, (1 - |z|/b) / (1 - ratio)), q outside |z| <= b
-    1/q = 1 + 2b + (e^epsilon - 1) b (1 + ratio)                                          [square-wave, sections 5.1, 6.4]
+    1/q = 1 + 2b + (e^epsilon - 1) b (1 + ratio)                                        [square-wave, sections 5.1, 6.4]
 
 ratio is that of the upper to the lower side: 1 is Square Wave, 0 the triangle. The `Window` shape with that profile at
 the centres of its cells, in whole numbers (`profile`). The paper finds the square best whatever b; at b_SW it cannot be

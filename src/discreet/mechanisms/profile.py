@@ -22,7 +22,7 @@ def profile_weights(epsilon: float, positions: int, shape: Sequence[float]) -> t
     --------
     >>> profile, low = profile_weights(1.0, 11, [0.5, 1.0, 0.5])
     >>> sum(profile) + 10 * low == 2**48, round(profile[1] / low, 9), round(profile[0] / low, 9)
-    (True, 2.718281828, 1.85914091)
+    (True, 2.718281828, 1.859140914)
     """
     area, cells = math.fsum(shape), positions - 1 + len(shape)
     if not shape or min(shape) < 0 or max(shape) > 1 or not area > 0:
