@@ -270,28 +270,26 @@ def walsh_hadamard(rows):
 
 
 @njit(cache=True, nogil=True)
-def sample_hadamard(values, words, width, first, high, low, out):
-    """Hadamard response in blocks: one word a report."""
+def sample_hadamard(values, words, width, first, hit, outside, out):
+    """Hadamard response in blocks: two words a report."""
     half = width // 2
     cells = width - first
     own = cells - half
-    inside = half * high
     for i in range(values.shape[0]):
         value = np.int64(values[i])
         block = value // (width - 1)
         row = np.uint64(value - block * (width - 1) + 1)
-        u = np.float64(words[i] >> SHIFT)
-        r = np.int64(u / high) if u < inside else np.int64((u - inside) / low)
-        if u >= inside and r >= own:
+        want = np.int64(np.int64(words[2 * i] >> SHIFT) < hit)
+        r = below(words[2 * i + 1], half if want else outside)
+        if want == 0 and r >= own:
             r -= own
             other = r // cells
             out[i] = (other + np.int64(other >= block)) * cells + r - other * cells
             continue
-        want = np.int64(u < inside)
         index = np.uint64(r) if want else np.uint64(r + first)
         bit = row & (~row + ONE)
-        below = index & (bit - ONE)
-        place = ((index ^ below) << ONE) | below
+        under = index & (bit - ONE)
+        place = ((index ^ under) << ONE) | under
         if parity(place & row) != want:
             place |= bit
         out[i] = block * cells + np.int64(place) - first

@@ -1,6 +1,6 @@
 """Local hashing (OLH): hash the category into a few buckets, then randomised response among the buckets.
 
-    p = e^epsilon / (e^epsilon + g - 1),  q = 1/g,  g near e^epsilon + 1      [Wang et al. 2017; discrete-comparison II]
+    p = e^epsilon / (e^epsilon + g - 1),  q = 1/g,  g = e^epsilon + 1, rounded      [Wang et al. 2017; square-wave 2.1]
 
 A report is (seed, bucket) and supports all values that the seed's hash function sends to that bucket. *Privacy holds
 for every seed*: given it, the report is randomised response among g buckets with whole weights high and low, so the
@@ -15,7 +15,7 @@ for a few hundred categories and `projective-geometry` for very many: reading co
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, check_name_parts
 from discreet.mechanisms.hash_family import HashFamily, smallest_family
 from discreet.mechanisms.oracle import PublicOracle, listed, two_weights
@@ -115,26 +116,46 @@ class LocalHashing(PublicOracle):
 
 
 def best_buckets(epsilon: float, size: int) -> int:
-    """Return the number of buckets, floor(e^epsilon) + 1 or one more, with the less mean variance.
+    """Return the number of buckets with the least mean variance.
 
     Examples
     --------
-    >>> best_buckets(0.5, 1024), best_buckets(1.0, 1024), best_buckets(2.0, 1024)
-    (3, 4, 8)
+    >>> best_buckets(1.0, 1024), best_buckets(4.0, 1024), best_buckets(4.0, 8)
+    (4, 54, 19)
     """
+    # For few categories fewer buckets are better than e^epsilon + 1, which minimises the variance at frequency 0.
+    return min(range(2, min(math.floor(math.exp(epsilon)) + 2, 1 << 15) + 1), key=_mean_variance(epsilon, size))
+
+
+def usual_buckets(epsilon: float, size: int) -> int:
+    """Return the better of floor(e^epsilon) + 1 and one more, near the minimum of the variance at frequency 0.
+
+    Examples
+    --------
+    >>> usual_buckets(0.5, 1024), usual_buckets(1.0, 1024), usual_buckets(4.0, 8)
+    (3, 4, 55)
+    """
+    near = min(math.floor(math.exp(epsilon)), (1 << 15) - 2)
+    return min((max(2, near + 1), near + 2), key=_mean_variance(epsilon, size))
+
+
+def _mean_variance(epsilon: float, size: int) -> Callable[[int], float]:
+    """Return the mean variance of the ideal mechanism as a function of the number of buckets."""
     e = math.exp(epsilon)
 
     def mean_variance(g: int) -> float:
         p, q = e / (e + g - 1), 1 / g
         return q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * size)
 
-    near = min(math.floor(e), (1 << 15) - 2)
-    return min((max(2, near + 1), near + 2), key=mean_variance)
+    return mean_variance
 
 
-@register("local-hashing", question="frequency", paper="discrete-comparison.II")
-def local_hashing(epsilon: float, size: int, buckets: int | None = None, bits: int | None = None) -> LocalHashing:
-    """Optimised local hashing (OLH) of ``size`` categories; the best number of buckets unless given.
+@register("local-hashing", question="frequency", paper="square-wave.2.1")
+def local_hashing(epsilon: float, size: int, buckets: int | str | None = None, bits: int | None = None) -> LocalHashing:
+    """Optimised local hashing (OLH) of ``size`` categories.
+
+    The number of ``buckets`` is the usual one unless given; "best" takes the one with the least mean variance, which
+    pays for few categories and a large epsilon.
 
     Examples
     --------
@@ -143,7 +164,14 @@ def local_hashing(epsilon: float, size: int, buckets: int | None = None, bits: i
     (4, 0.25, 5)
     """
     check_name_parts(epsilon, size=(size, 2))
-    g = best_buckets(epsilon, int(size)) if buckets is None else buckets
-    check_name_parts(epsilon, buckets=(g, 2))
-    width = smallest_family(int(size), int(g)).bits if bits is None else bits
-    return LocalHashing("local-hashing", epsilon, int(size), int(width), int(g), two_weights(epsilon, 1, int(g) - 1)[1])
+    size = int(size)
+    if buckets is None:
+        buckets = usual_buckets(epsilon, size)
+    elif buckets == "best":
+        buckets = best_buckets(epsilon, size)
+    elif isinstance(buckets, str):
+        raise DiscreetError(f"buckets is {buckets!r}; allowed is a whole number from 2, or 'best'")
+    check_name_parts(epsilon, buckets=(buckets, 2))
+    family = HashFamily(bits, int(buckets)) if bits else smallest_family(size, int(buckets))
+    _, low = two_weights(epsilon, 1, family.buckets - 1)
+    return LocalHashing("local-hashing", epsilon, size, family.bits, family.buckets, low)

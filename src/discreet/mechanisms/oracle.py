@@ -136,6 +136,24 @@ def listed(name: str, alphabet: int) -> None:
         raise DiscreetError(f"the law of {name} has {alphabet} entries; it is listed up to 2^16")
 
 
+def largest_hit(epsilon: float, inside: int, outside: int, uneven: Fraction = Fraction(1)) -> int:
+    """Return the largest hit with (hit/inside) / ((2^48 - hit)/outside) * uneven <= e^epsilon: rounded towards privacy.
+
+    The probability hit/2^48 is shared by ``inside`` reports, the rest by ``outside`` ones, evenly up to ``uneven``.
+    """
+    odds = exp_below(epsilon) / uneven * Fraction(inside, outside)
+    return math.floor(TOTAL * odds / (1 + odds))
+
+
+def unevenness(*bounds: int) -> Fraction:
+    """Return how much too likely one number of `below` can be, beside another, with any of these bounds.
+
+    Each number has one in ``bound`` to within 2^-64; a power of two divides 2^64 and is even.
+    """
+    worst = Fraction(max((bound for bound in bounds if bound & (bound - 1)), default=0), 1 << 64)
+    return (1 + worst) / (1 - worst)
+
+
 def below(word: int, bound: int) -> int:
     """Return a number in 0..bound-1, each with probability 1/bound to within 2^-64: floor(word * bound / 2^64)."""
     return word * bound >> 64

@@ -33,10 +33,10 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
-from discreet.mechanisms.oracle import Oracle, below, below_law, listed
+from discreet.mechanisms.oracle import Oracle, below, below_law, largest_hit, listed, unevenness
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.exact import TOTAL, exp_below, float_above
+from discreet.privacy.exact import TOTAL, float_above
 from discreet.tallies import Tally
 from discreet.wire import Fields
 
@@ -102,7 +102,7 @@ class ProjectiveGeometry(Oracle):
         odds = Fraction(self.hit * self.off, (TOTAL - self.hit) * self.on)
         p, q = self.support_law
         bias = q * self.off / (2**64 * (p - q))
-        return Certificate(odds * _unevenness(self.off), self.epsilon, float_above(bias), self.alphabet)
+        return Certificate(odds * unevenness(self.on, self.off), self.epsilon, float_above(bias), self.alphabet)
 
     @cached_property
     def support_law(self) -> tuple[Fraction, Fraction]:
@@ -190,11 +190,6 @@ class ProjectiveGeometry(Oracle):
         return cls(name, epsilon, size, field, fields.integer("dimension", 2, 25), fields.integer("hit", 1, TOTAL - 1))
 
 
-def _unevenness(off: int) -> Fraction:
-    """Return a bound on the ratio of two points' shares of the second word; on <= off."""
-    return (1 + Fraction(off, 2**64)) / (1 - Fraction(off, 2**64))
-
-
 def best_space(epsilon: float, size: int) -> tuple[int, int]:
     """Return (field, dimension) with the least mean variance; the dimension is the least that has enough points.
 
@@ -228,12 +223,11 @@ def projective_geometry(epsilon: float, size: int) -> ProjectiveGeometry:
     --------
     >>> m = projective_geometry(1.0, size=1024)
     >>> m.alphabet, round(m.mean_variance, 4)
-    (1093, 3.7638)
+    (1093, 3.7615)
     """
     check_name_parts(epsilon, size=(size, 2))
     field, dimension = best_space(epsilon, int(size))
     on = points_of(field, dimension - 1)
     off = points_of(field, dimension) - on
-    odds = exp_below(epsilon) / _unevenness(off) * Fraction(on, off)
-    hit = math.floor(TOTAL * odds / (1 + odds))
+    hit = largest_hit(epsilon, on, off, unevenness(on, off))
     return ProjectiveGeometry("projective-geometry", epsilon, int(size), field, dimension, hit)

@@ -33,10 +33,10 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Array, check_name_parts
 from discreet.mechanisms.bit_vector import BitVector
-from discreet.mechanisms.oracle import below, below_law, listed
+from discreet.mechanisms.oracle import below, below_law, largest_hit, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.exact import TOTAL, exp_below, float_above
+from discreet.privacy.exact import TOTAL, float_above
 from discreet.wire import Fields
 
 _WORD = 1 << 64
@@ -158,12 +158,6 @@ def _unevenness(size: int, k: int) -> Fraction:
     return 1 / (1 - Fraction(2 * k * (size - 1), _WORD))
 
 
-def _hit(epsilon: float, size: int, k: int) -> int:
-    """Return the largest hit whose certified ratio is at most e^epsilon."""
-    odds = exp_below(epsilon) / _unevenness(size, k) * Fraction(k, size - k)
-    return math.floor(TOTAL * odds / (1 + odds))
-
-
 def _mean_variance(epsilon: float, size: int, k: int) -> float:
     """n times the mean variance of the ideal k-subset."""
     e = math.exp(epsilon)
@@ -193,11 +187,12 @@ def subset_selection(epsilon: float, size: int, k: int | None = None) -> Subset:
     --------
     >>> m = subset_selection(1.0, size=64)
     >>> m.k, round(m.mean_variance, 6)
-    (17, 3.553363)
+    (17, 3.553384)
     """
     check_name_parts(epsilon, size=(size, 2))
     k = best_k(epsilon, int(size)) if k is None else k
     check_name_parts(epsilon, k=(k, 1))
     if k >= size:
         raise DiscreetError(f"k is {k}; allowed is a whole number from 1 to {size - 1}")
-    return Subset("subset-selection", epsilon, int(size), int(k), _hit(epsilon, int(size), int(k)))
+    size, k = int(size), int(k)
+    return Subset("subset-selection", epsilon, size, k, largest_hit(epsilon, k, size - k, _unevenness(size, k)))
