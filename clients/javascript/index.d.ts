@@ -1,0 +1,172 @@
+/** Base of every error of discreet: one sentence that names the field, the value and what is allowed. */
+export class DiscreetError extends Error {}
+/** A value that the declared domain does not hold. */
+export class DomainError extends DiscreetError {}
+/** A mechanism that exceeds its claim, or an answer that exceeds its owner's limit. */
+export class PrivacyError extends DiscreetError {}
+/** A document that does not follow the wire format. */
+export class WireError extends DiscreetError {}
+
+/** A positive rational number: the largest P(report | x) / P(report | x'), or a product of such. */
+export class Ratio {
+  constructor(n: bigint | number, d?: bigint | number);
+  static parse(text: string): Ratio;
+  readonly n: bigint;
+  readonly d: bigint;
+  times(other: Ratio): Ratio;
+  /** Whether ratio <= e^epsilon, never true by rounding. */
+  within(epsilon: number): boolean;
+  /** ln(ratio), rounded up. */
+  readonly epsilon: number;
+  toString(): string;
+}
+
+/** The only source of randomness: the keystream of AES-256-CTR; the same key gives the same words in Python. */
+export class Entropy {
+  /** A key of the system unless one of 32 bytes is given, which must never be used twice. */
+  constructor(key?: Uint8Array | Promise<Uint8Array>);
+  /** A reproducible stream: for tests only, it protects nobody. */
+  static seeded(seed: number, stream?: number): Entropy;
+  /** The stream of one person's answer to one question: the same value gives the same report. */
+  static memoised(secret: Uint8Array, task: string, value: number | string): Entropy;
+  read(count: number): Promise<Uint8Array>;
+  /** A fresh 128-bit report id, unlinkable to anything. */
+  reportId(): Promise<Uint8Array>;
+}
+
+/** A whole number of the alphabet, or the bytes of a bit vector. */
+export type Report = number | bigint | Uint8Array;
+
+export interface Draw {
+  /** The system's unless given. */
+  entropy?: Entropy;
+  /** For mechanisms with a public coin: the word that belongs to the report's id. */
+  publicWord?: bigint;
+}
+
+/** A randomiser with a finite alphabet, made from a document whose claim was checked on this device. */
+export class Mechanism {
+  protected constructor(fields: never);
+  /** Read a document, compute its exact epsilon, and refuse it if that is above its claim or above `limit`. */
+  static fromJSON(text: string, options?: { limit?: number }): Promise<Mechanism>;
+  readonly kind: string;
+  readonly name: string;
+  /** SHA-256 of the canonical document, as in Python. */
+  readonly id: string;
+  /** What the document claims. */
+  readonly epsilon: number;
+  /** What is exactly true: the largest ratio, and its logarithm rounded up. */
+  readonly certificate: { readonly ratio: Ratio; readonly claimed: number; readonly epsilon: number };
+  /** Whether inputs are numbers in [-1, 1] rather than categories 0..size-1. */
+  readonly numeric: boolean;
+  readonly isPublic: boolean;
+  readonly size: number;
+  /** Number of different reports; 0 if the report is a bit vector. */
+  readonly alphabet: number | bigint;
+  readonly wordsPerReport: number;
+  readonly reportBytes: number;
+  /** Return a canonical input if the mechanism takes it. */
+  check(x: number): number;
+  /** Randomise one canonical input; only what this returns may leave the device. */
+  privatize(x: number, draw?: Draw): Promise<Report>;
+  privatizeAll(inputs: number[], draw?: Draw): Promise<Report[]>;
+  publicWord(reportId: Uint8Array): Promise<bigint>;
+  /** The report as it is sent. */
+  pack(report: Report): Uint8Array;
+}
+export class Table extends Mechanism {}
+export class Window extends Mechanism {}
+export class Mixture extends Mechanism {}
+export class Ranged extends Mechanism {}
+export class Unary extends Mechanism {}
+export class Subset extends Mechanism {}
+export class Hadamard extends Mechanism {}
+export class HadamardBit extends Mechanism {}
+export class Hashing extends Mechanism {}
+export class Projective extends Mechanism {}
+export class Sketch extends Mechanism {}
+
+/** Turns what a person holds into a mechanism's input. */
+export interface Encoder {
+  encode(value: any): number;
+}
+/** Numbers from low to high, scaled to [-1, 1]; values outside are clipped. */
+export class Interval implements Encoder {
+  constructor(low: number, high: number);
+  readonly low: number;
+  readonly high: number;
+  clip(value: number): number;
+  encode(value: number): number;
+}
+/** Numbers of an interval as the number of their bucket, 0..bins-1. */
+export class Bucket implements Encoder {
+  constructor(interval: Interval, bins: number);
+  readonly interval: Interval;
+  readonly bins: number;
+  encode(value: number): number;
+}
+/** A list of labels, in the order given. */
+export class Categories implements Encoder {
+  constructor(labels: (string | number)[]);
+  readonly labels: (string | number)[];
+  encode(value: string | number): number;
+}
+/** Numbers of an interval as places in a region of a range: [-1, 1], or 2 for those outside the range. */
+export class Range implements Encoder {
+  constructor(interval: Interval, range: number[], region: number[], clip: boolean);
+  readonly interval: Interval;
+  readonly range: number[];
+  readonly region: number[];
+  readonly clip: boolean;
+  encode(value: number): number;
+}
+/** The encoder that Python's `to_dict` wrote. */
+export function readEncoder(description: object): Interval | Bucket | Categories | Range;
+
+/** Where a ledger lives; both may return promises. `get` gives null for a key that was never set. */
+export interface Storage {
+  get(key: string): string | null | Promise<string | null>;
+  set(key: string, text: string): void | Promise<void>;
+}
+/** Forgets when the page closes: for tests. */
+export class MemoryStorage implements Storage {
+  get(key: string): string | null;
+  set(key: string, text: string): void;
+}
+/** The browser's localStorage. */
+export class BrowserStorage implements Storage {
+  get(key: string): string | null;
+  set(key: string, text: string): void;
+}
+
+export interface Entry {
+  task: string;
+  /** Id of the mechanism's document. */
+  mechanism: string;
+  name: string;
+  /** The exact cost, "n/d": e^epsilon. */
+  ratio: string;
+  /** The same as epsilon, rounded up. */
+  epsilon: number;
+  /** Tells the same answer given again, and nothing else. */
+  mark: string;
+  /** The report's id. */
+  id: string;
+}
+
+/** Answers questions within a budget that its owner sets. */
+export class Ledger {
+  constructor(options: { storage: Storage; limit: number; key?: string });
+  readonly storage: Storage;
+  readonly limit: number;
+  readonly key: string;
+  /** Privatise an answer and charge for it before it can be sent; the same answer again is the same report, and free. */
+  answer(
+    task: string,
+    mechanism: Mechanism,
+    value: number | string,
+    options?: { encoder?: Encoder; /** where the collector issues it */ id?: Uint8Array },
+  ): Promise<{ id: Uint8Array; report: Uint8Array; isNew: boolean }>;
+  /** What was answered, what it cost together (rounded up), and the limit. */
+  statement(): Promise<{ entries: Entry[]; epsilon: number; limit: number }>;
+}

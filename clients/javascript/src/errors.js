@@ -1,0 +1,12 @@
+/** Base of every error of discreet: one sentence that names the field, the value and what is allowed. */
+export class DiscreetError extends Error {
+  get name() {
+    return this.constructor.name;
+  }
+}
+/** A value that the declared domain does not hold. */
+export class DomainError extends DiscreetError {}
+/** A mechanism that exceeds its claim, or an answer that exceeds its owner's limit. */
+export class PrivacyError extends DiscreetError {}
+/** A document that does not follow the wire format. */
+export class WireError extends DiscreetError {}

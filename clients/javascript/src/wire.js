@@ -1,0 +1,147 @@
+// Documents of mechanisms, read strictly: a version, a field or a spelling that is not known is refused.
+import { WireError } from "./errors.js";
+
+export const VERSION = 1;
+export const MAX_ENTRIES = 2 ** 20;
+const MAX_CHARACTERS = 2 ** 24;
+
+/** @typedef {Record<string, any>} Document */
+
+/** @param {string} text @returns {Document} */
+export function readDocument(text) {
+  if (typeof text !== "string") throw new WireError("mechanism document is not a text");
+  if (text.length > MAX_CHARACTERS) throw new WireError(`mechanism document has more than ${MAX_CHARACTERS} characters`);
+  let document;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    throw new WireError(`mechanism document is not JSON: ${/** @type {Error} */ (error).message}`);
+  }
+  if (document === null || typeof document !== "object" || Array.isArray(document)) {
+    throw new WireError("mechanism document is not an object");
+  }
+  // What JSON.parse forgets: whether a number was written as a fraction, and whether a key was repeated.
+  const bones = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+  if (/[.E]|\de/.test(bones)) throw new WireError("mechanism document holds a fraction; allowed are whole numbers");
+  if ((bones.match(/:/g) ?? []).length !== countKeys(document)) throw new WireError("mechanism document repeats a key");
+  if (document.discreet !== VERSION) {
+    throw new WireError(`mechanism document has version ${document.discreet}; this client reads ${VERSION}`);
+  }
+  return document;
+}
+
+/** @param {any} value @returns {number} */
+function countKeys(value) {
+  if (value === null || typeof value !== "object") return 0;
+  const below = Object.values(value).reduce((sum, item) => sum + countKeys(item), 0);
+  return below + (Array.isArray(value) ? 0 : Object.keys(value).length);
+}
+
+/** The one JSON text of a document: sorted keys, no spaces, ASCII. @param {any} value @returns {string} */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  if (value !== null && typeof value === "object") {
+    return `{${Object.keys(value).sort().map((key) => `${canonical(key)}:${canonical(value[key])}`)}}`;
+  }
+  const escape = (/** @type {string} */ c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, escape);
+}
+
+/** Typed, strict reading: every field must be read, and no other may be there. */
+export class Fields {
+  #read = new Set();
+
+  /** @param {Document} document */
+  constructor(document) {
+    this.document = document;
+  }
+
+  /** @param {string} key */
+  #get(key) {
+    this.#read.add(key);
+    if (!Object.hasOwn(this.document, key)) throw new WireError(`mechanism document lacks the field '${key}'`);
+    return this.document[key];
+  }
+
+  /** @param {string} key @returns {string} */
+  text(key) {
+    const value = this.#get(key);
+    if (typeof value !== "string") throw new WireError(`${key} is ${show(value)}; allowed is a string`);
+    return value;
+  }
+
+  /** @param {string} key */
+  real(key) {
+    return real(key, this.#get(key));
+  }
+
+  /** @param {string} key */
+  reals(key) {
+    return this.list(key).map((item) => real(key, item));
+  }
+
+  /** @param {string} key @param {number} low @param {number} high */
+  integer(key, low, high) {
+    return integer(key, this.#get(key), low, high);
+  }
+
+  /** @param {string} key @param {number} low @param {number} high */
+  integers(key, low, high) {
+    return this.list(key).map((item) => integer(key, item, low, high));
+  }
+
+  /** A rectangular table. @param {string} key @param {number} low @param {number} high */
+  rows(key, low, high) {
+    const rows = this.list(key);
+    const width = rows[0]?.length;
+    if (!width || !rows.every((row) => Array.isArray(row) && row.length === width) || rows.length * width > MAX_ENTRIES) {
+      throw new WireError(`${key} is not a rectangular table of at most ${MAX_ENTRIES} entries`);
+    }
+    return rows.map((row) => row.map((/** @type {any} */ item) => integer(key, item, low, high)));
+  }
+
+  /** @param {string} key @returns {any[]} */
+  list(key) {
+    const value = this.#get(key);
+    if (!Array.isArray(value) || value.length > MAX_ENTRIES) {
+      throw new WireError(`${key} is not a list of at most ${MAX_ENTRIES} entries`);
+    }
+    return value;
+  }
+
+  done() {
+    for (const key of Object.keys(this.document)) {
+      if (!this.#read.has(key)) throw new WireError(`mechanism document has the unknown field '${key}'`);
+    }
+  }
+}
+
+/** @param {any} value */
+const show = (value) => JSON.stringify(value)?.slice(0, 80);
+
+/** @param {string} key @param {any} value */
+function real(key, value) {
+  const number = typeof value === "string" ? Number(value) : NaN;
+  if (!Number.isFinite(number) || spell(number) !== value) {
+    throw new WireError(`${key} is ${show(value)}; allowed is a number written as a string, such as "0.5"`);
+  }
+  return number;
+}
+
+/** @param {string} key @param {any} value @param {number} low @param {number} high @returns {number} */
+function integer(key, value, low, high) {
+  if (!Number.isSafeInteger(value) || value < low || value > high) {
+    throw new WireError(`${key} is ${show(value)}; allowed is a whole number from ${low} to ${high}`);
+  }
+  return value;
+}
+
+/** A number as Python's repr writes it. @param {number} x */
+export function spell(x) {
+  const sign = x < 0 || Object.is(x, -0) ? "-" : "";
+  const [mantissa, power] = Math.abs(x).toExponential().split("e");
+  const [digits, e] = [mantissa.replace(".", ""), Number(power)];
+  if (e < -4 || e >= 16) return `${sign}${mantissa}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  if (e < 0) return `${sign}0.${"0".repeat(-e - 1)}${digits}`;
+  return `${sign}${digits.slice(0, e + 1).padEnd(e + 1, "0")}.${digits.slice(e + 1) || "0"}`;
+}

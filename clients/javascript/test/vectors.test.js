@@ -1,0 +1,73 @@
+// The vectors of tests/vectors, which Python reads too: same keys, same words, same reports, same refusals.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { Entropy, Mechanism, readEncoder } from "../src/index.js";
+import { hex, unhex } from "../src/entropy.js";
+import { canonical, spell } from "../src/wire.js";
+
+const read = (name) => JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
+const packed = (mechanism, reports) => reports.map((report) => hex(mechanism.pack(report))).join("");
+
+test("keys, seeds and secrets give the words of Python", async () => {
+  const { keys, seeded, memoised } = read("entropy");
+  for (const { key, words } of keys) {
+    const view = new DataView((await new Entropy(unhex(key)).read(8 * words.length)).buffer);
+    assert.deepEqual(words.map((_, i) => `${view.getBigUint64(8 * i, true)}`), words);
+    const [whole, pieces] = [new Entropy(unhex(key)), new Entropy(unhex(key))];
+    const parts = await Promise.all([1, 16, 7, 40, 3].map((count) => pieces.read(count)));
+    assert.equal(parts.map(hex).join(""), hex(await whole.read(67)));
+  }
+  for (const { seed, stream, first } of seeded) assert.equal(hex(await Entropy.seeded(seed, stream).read(24)), first);
+  for (const { secret, task, value, first } of memoised) {
+    assert.equal(hex(await Entropy.memoised(unhex(secret), task, value).read(24)), first, `${task} ${value}`);
+  }
+});
+
+for (const [row, vector] of read("mechanisms").entries()) {
+  const { kind, name, epsilon } = JSON.parse(vector.document);
+  test(`mechanism ${row}: ${kind}, ${JSON.stringify(name)}, epsilon ${epsilon}`, async () => {
+    const mechanism = await Mechanism.fromJSON(vector.document);
+    assert.equal(canonical(JSON.parse(vector.document)), vector.document);
+    assert.equal(mechanism.id, vector.id);
+    assert.equal(`${mechanism.certificate.ratio}`, vector.ratio);
+    assert.equal(spell(mechanism.certificate.epsilon), vector.epsilon);
+    assert.equal(mechanism.reportBytes, vector.report_bytes);
+    assert.equal(mechanism.wordsPerReport, vector.words_per_report);
+    const reports = await mechanism.privatizeAll(vector.inputs, { entropy: new Entropy(unhex(vector.key)) });
+    assert.equal(packed(mechanism, reports), vector.packed);
+    const [entropy, one] = [new Entropy(unhex(vector.key)), []];
+    for (const x of vector.inputs) one.push(await mechanism.privatize(x, { entropy }));
+    assert.equal(packed(mechanism, one), vector.packed);
+  });
+  if (!vector.report_ids) continue;
+  test(`mechanism ${row}: ${kind}, its coin fixed by the report's id`, async () => {
+    const [mechanism, entropy] = [await Mechanism.fromJSON(vector.document), new Entropy(unhex(vector.key))];
+    const reports = [];
+    for (const [i, x] of vector.inputs.entries()) {
+      const publicWord = await mechanism.publicWord(unhex(vector.report_ids[i]));
+      reports.push(await mechanism.privatize(x, { entropy, publicWord }));
+    }
+    assert.equal(packed(mechanism, reports), vector.packed_public);
+  });
+}
+
+test("bad documents are refused, by the same kind of error", async () => {
+  for (const { document, error } of read("refused")) {
+    await assert.rejects(Mechanism.fromJSON(document), { name: error }, document.slice(0, 300));
+  }
+});
+
+test("values become the inputs of Python, or are refused", () => {
+  for (const { encoder, values, inputs } of read("encoders")) {
+    const ours = readEncoder(encoder);
+    values.forEach((value, i) => {
+      if (inputs[i] === null) assert.throws(() => ours.encode(value), { name: "DomainError" });
+      else assert.equal(ours.encode(value), inputs[i]);
+    });
+  }
+});
+
+test("numbers are spelled as Python spells them", () => {
+  for (const text of read("numbers")) assert.equal(spell(Number(text)), text);
+});
