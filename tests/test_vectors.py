@@ -1,0 +1,55 @@
+import json
+
+import pytest
+from tests.vectors import make
+
+import discreet as dc
+from discreet.mechanisms import entries
+from discreet.mechanisms.base import Mechanism
+
+
+def read(name):
+    return json.loads((make.HERE / f"{name}.json").read_text())
+
+
+def test_keys_seeds_and_secrets_give_the_same_words():
+    vectors = read("entropy")
+    for row in vectors["keys"]:
+        assert make.words(row["key"], len(row["words"])) == row["words"]
+    for row in vectors["seeded"]:
+        assert dc.Entropy.seeded(row["seed"], row["stream"]).read(24).hex() == row["first"]
+    for row in vectors["memoised"]:
+        stream = dc.Entropy.memoised(bytes.fromhex(row["secret"]), row["task"], row["value"])
+        assert stream.read(24).hex() == row["first"]
+
+
+@pytest.mark.parametrize("vector", read("mechanisms"), ids=lambda v: json.loads(v["document"])["name"])
+def test_a_document_means_what_it_always_meant(vector):
+    assert make.follow(vector["document"], vector["key"], vector["inputs"]) == vector
+    mechanism, entropy = Mechanism.from_json(vector["document"]), dc.Entropy.from_key(bytes.fromhex(vector["key"]))
+    assert mechanism.to_json() == vector["document"]
+    one_by_one = b"".join(mechanism.pack([mechanism.privatize(x, entropy)]) for x in vector["inputs"])
+    assert one_by_one.hex() == vector["packed"]
+    assert mechanism.pack(mechanism.unpack(one_by_one)) == one_by_one
+
+
+def test_every_kind_has_vectors():
+    entries()
+    built_in = {kind for kind, shape in Mechanism._kinds.items() if shape.__module__.startswith("discreet.")}
+    assert built_in == {json.loads(vector["document"])["kind"] for vector in read("mechanisms")}
+
+
+def test_bad_documents_are_refused_by_the_same_error():
+    assert {row["error"] for row in read("refused")} == {"WireError", "PrivacyError"}
+    for row in read("refused"):
+        assert make.refusal(row["document"]) == row["error"], row["document"][:300]
+
+
+def test_values_become_the_same_inputs():
+    for row in read("encoders"):
+        assert make.encoder(row["encoder"]).to_dict() == row["encoder"]
+        assert [make.encode(row["encoder"], value) for value in row["values"]] == row["inputs"]
+
+
+def test_numbers_have_one_spelling():
+    assert all(repr(float(text)) == text for text in read("numbers"))

@@ -1,0 +1,381 @@
+"""Write the test vectors that every language must reproduce: ``python tests/vectors/make.py``.
+
+entropy.json      keys, seeds and secrets, and the words they give
+mechanisms.json   documents, and what follows: id, exact ratio, epsilon, packed reports of given inputs and key
+refused.json      documents that must be refused, with the error's name
+encoders.json     values and their canonical inputs
+numbers.json      the one spelling of floats in documents
+
+A published vector never changes: a document's meaning is fixed for ever (docs/wire.md). So the tests compute from the
+documents in these files; this script is run only to add to them.
+"""
+
+import json
+import math
+import struct
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import discreet as dc
+from discreet.domains import Categories, Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms import entries
+from discreet.mechanisms.mixture import Mixture
+from discreet.mechanisms.oracle import PublicOracle
+from discreet.mechanisms.privrm import range_mechanism
+from discreet.mechanisms.ranged import Ranged
+from discreet.mechanisms.table import Table
+from discreet.mechanisms.unary import Unary
+from discreet.mechanisms.window import Window
+from discreet.plans.base import Bucket
+from discreet.plans.range_design import RangeEncoder
+from discreet.privacy.exact import TOTAL, exp_below, log_above
+
+HERE = Path(__file__).parent
+KEY = bytes(range(32)).hex()
+entries()  # loads every kind
+
+
+class Dice:
+    """Reproducible choices, from the keystream itself."""
+
+    def __init__(self, seed: int) -> None:
+        self._entropy = dc.Entropy.seeded(seed)
+
+    def below(self, n: int) -> int:
+        """Return a whole number in 0..n-1."""
+        return int.from_bytes(self._entropy.read(16), "little") % n
+
+    def real(self) -> float:
+        """Return a number in [-1, 1)."""
+        return self.below(1 << 53) / (1 << 52) - 1.0
+
+    def weights(self, count: int, spread: int) -> list[int]:
+        """Return weights that sum to 2^48, none more than about ``spread`` times another."""
+        raw = [1000 + self.below(1000 * spread) for _ in range(count)]
+        weights = [TOTAL * w // sum(raw) for w in raw]
+        weights[-1] += TOTAL - sum(weights)
+        return weights
+
+
+# -- what follows from a document: used by the tests too ---------------------------------------------------
+
+
+def words(key: str, count: int) -> list[str]:
+    """Return the first words of a key, as texts (JavaScript's numbers end at 2^53)."""
+    return [str(word) for word in dc.Entropy.from_key(bytes.fromhex(key)).words(count).tolist()]
+
+
+def follow(document: str, key: str, inputs: list[Any]) -> dict[str, Any]:
+    """Return the whole vector of a document."""
+    m = dc.Mechanism.from_json(document)
+    values = np.array(inputs)
+    vector = {
+        "document": document,
+        "id": m.id,
+        "ratio": f"{m.certificate.ratio.numerator}/{m.certificate.ratio.denominator}",
+        "epsilon": repr(m.certificate.epsilon),
+        "report_bytes": m.report_bytes,
+        "words_per_report": m.words_per_report,
+        "key": key,
+        "inputs": inputs,
+        "packed": m.pack(m.privatize(values, dc.Entropy.from_key(bytes.fromhex(key)))).hex(),
+    }
+    if isinstance(m, PublicOracle):  # the same again, the public coin fixed by the report id
+        ids = [struct.pack("<QQ", i, 2**64 - 1 - i) for i in range(len(inputs))]
+        coins = [m.public_word(report_id) for report_id in ids]
+        reports = m.privatize(values, dc.Entropy.from_key(bytes.fromhex(key)), public=coins)
+        vector |= {"report_ids": [i.hex() for i in ids], "packed_public": m.pack(reports).hex()}
+    return vector
+
+
+def refusal(document: str) -> str:
+    """Return the name of the error that a document raises."""
+    try:
+        dc.Mechanism.from_json(document)
+    except DiscreetError as error:
+        return type(error).__name__
+    raise AssertionError(f"this document should be refused: {document[:200]}")
+
+
+def encoder(description: dict[str, Any]) -> Any:
+    """Return the encoder that `to_dict` described."""
+    if "labels" in description:
+        return Categories(description["labels"])
+    if "bins" in description:
+        return Bucket(encoder(description["interval"]), description["bins"])
+    if "region" in description:
+        region, clip = tuple(description["region"]), description["clip"]
+        return RangeEncoder(encoder(description["interval"]), *description["range"], region, clip)
+    return Interval(**description)
+
+
+def encode(description: dict[str, Any], value: Any) -> Any:
+    """Return one canonical input, or None if the value is refused."""
+    try:
+        return encoder(description).encode([value]).inputs.tolist()[0]
+    except DiscreetError:
+        return None
+
+
+# -- which documents ---------------------------------------------------------------------------------------
+
+
+def least_claim(ratio: Fraction) -> float:
+    """Return the least epsilon that may be claimed for a ratio."""
+    epsilon = max(log_above(ratio), 1e-4)
+    while ratio > exp_below(epsilon):
+        epsilon = math.nextafter(epsilon, math.inf)
+    return epsilon
+
+
+def named() -> list[Any]:
+    """Return mechanisms of the registry."""
+    chosen: list[tuple[str, float, dict[str, Any]]] = [
+        ("duchi", 1.0, {}),
+        ("duchi", 0.0001, {}),
+        ("three-output", 1.0, {}),
+        ("n-output", 2.0, {}),
+        ("piecewise", 1.0, {}),
+        ("piecewise-sub", 4.0, {}),
+        ("square-wave", 1.0, {}),
+        ("square-wave", 20.0, {}),
+        ("hybrid", 1.5, {}),
+        ("hybrid-np", 2.0, {}),
+        ("randomized-response", 1.0, {"size": 2}),
+        ("randomized-response", 3.0, {"size": 300}),
+        ("basic-rappor", 2.0, {"size": 8}),
+        ("optimized-unary", 1.0, {"size": 64}),
+        ("optimized-unary", 0.5, {"size": 130}),
+        ("subset-selection", 1.0, {"size": 5}),
+        ("subset-selection", 1.0, {"size": 64}),
+        ("subset-selection", 0.5, {"size": 1000, "k": 7}),
+        ("local-hashing", 1.0, {"size": 1000}),
+        ("local-hashing", 2.0, {"size": 100_000}),
+        ("local-hashing", 1.0, {"size": 16, "bits": 4, "buckets": 3}),
+        ("count-mean-sketch", 1.0, {"size": 1000, "hashes": 1, "width": 16}),
+        ("count-mean-sketch", 2.0, {"size": 100_000, "hashes": 1024, "width": 128, "seed": 5}),
+        ("hadamard-response", 1.0, {"size": 20}),
+        ("hadamard-response", 3.0, {"size": 20, "blocks": 4}),
+        ("hadamard-randomized-response", 1.0, {"size": 20}),
+        ("projective-geometry", 1.0, {"size": 100}),
+        ("projective-geometry", 3.0, {"size": 1000}),
+    ]
+    ranged = [
+        range_mechanism("privrm-i", "duchi", 1.0),
+        range_mechanism("privrm-o", "hybrid", 2.0),
+        range_mechanism("privrm-star", "piecewise", 2.0),
+        range_mechanism("outside-symbol", "n-output", 1.0),
+    ]
+    return [dc.mechanism(name, epsilon, **options) for name, epsilon, options in chosen] + ranged
+
+
+def invented(seed: int, count: int) -> list[Any]:
+    """Return random mechanisms of every listed shape, each claiming the least epsilon that holds."""
+    dice = Dice(seed)
+    made: list[Any] = []
+
+    def claimed(kind: Any, *parts: Any, **options: Any) -> Any:
+        loose = kind("x", 20.0, *parts, **options)
+        return kind(f"no. {len(made)} é\u007f\n", least_claim(loose.certificate.ratio), *parts, **options)
+
+    def table() -> Table:
+        inner = sorted({dice.real() for _ in range(dice.below(12))})
+        knots, cells = [-1.0, *inner, 1.0], 1 + dice.below(12)
+        rows = [dice.weights(cells, 5) for _ in knots]
+        return claimed(Table, knots, rows, [dice.real() * 10.0 ** (dice.below(40) - 20) for _ in range(cells)])
+
+    def window(numeric: bool) -> Window:
+        positions, width = 2 + dice.below(40), 1 + dice.below(12)
+        low = TOTAL // (40 * (positions + width))
+        profile = [low + w for w in dice.weights(width, 3)]
+        profile[0] -= sum(profile) + (positions - 1) * low - TOTAL
+        return claimed(Window, positions, profile, low, numeric=numeric)
+
+    for _ in range(count):
+        made += [table(), window(True), window(False)]
+        made.append(claimed(Mixture, 1 + dice.below(65535), [table(), window(True)]))
+        digits, hit = 2 + dice.below(47), TOTAL // 2 + dice.below(TOTAL // 2)
+        made.append(claimed(Unary, 2 + dice.below(200), hit, 1 + dice.below((1 << digits) // 2), digits))
+    return made
+
+
+def some_inputs(m: Any, dice: Dice) -> list[Any]:
+    """Return edges and random inputs."""
+    if not m.numeric:
+        return [0, m.size - 1] + [dice.below(m.size) for _ in range(22)]
+    edges = [2.0, 2.0, 2.0, 2.0] if isinstance(m, Ranged) else []
+    knots = [float(x) for x in m.inputs[:: max(1, len(m.inputs) // 8)]]
+    return [-1.0, 1.0, 0.0, 5e-324, math.nextafter(1.0, 0), *edges, *knots, *(dice.real() for _ in range(16))]
+
+
+def bad_documents() -> list[str]:
+    """Return documents that every reader must refuse."""
+    duchi, piecewise = dc.mechanism("duchi", 1), dc.mechanism("piecewise", 1)
+    hybrid, unary = dc.mechanism("hybrid", 1.5), dc.mechanism("optimized-unary", 1, size=10)
+    response, subset = dc.mechanism("randomized-response", 1, size=4), dc.mechanism("subset-selection", 1, size=10)
+
+    def but(m: Any, **fields: Any) -> str:
+        document = m.to_document() | fields
+        return json.dumps({key: value for key, value in document.items() if value is not None})
+
+    def tighter(m: Any) -> str:
+        claim = math.nextafter(least_claim(m.certificate.ratio), 0)
+        return but(m, epsilon=repr(claim))
+
+    text = duchi.to_json()
+    first, second = (part.to_document() for part in hybrid.parts)
+    high, low = duchi.weights[0][0], duchi.weights[0][1]
+    bad = [tighter(m) for m in (duchi, piecewise, hybrid, unary, response, subset)]
+    bad += [tighter(m) for m in invented(2, 3)]
+    bad += [
+        "", "[]", "null", "1", '"x"', "{}", "{", text[:-1], text + "x", text + text, "\ufeff" + text, "[" * 5000,
+        '{"discreet":1.0}', '{"discreet":1e0}', '{"discreet":NaN}', '{"discreet":01}', '{"discreet":true}',
+        text.replace('"epsilon"', '"kind":"table","epsilon"'),
+        text.replace('"kind"', '"k\\u0069nd":"table","kind"'),
+        text.replace(str(high), f"{high}.0"), text.replace(str(high), "1" * 400), text.replace('"1.0"]', '"1.0",]'),
+        but(duchi, discreet=2), but(duchi, discreet=None), but(duchi, discreet="1"), but(duchi, kind="magic"),
+        but(duchi, kind="__proto__"), but(duchi, kind="toString"), but(duchi, kind=1), but(duchi, name=3),
+        but(duchi, name=None), but(duchi, extra=1), but(duchi, __proto__={}), but(duchi, knots=None),
+        but(duchi, epsilon=1), but(duchi, epsilon="1"), but(duchi, epsilon="1.00"), but(duchi, epsilon="+1.0"),
+        but(duchi, epsilon=" 1.0"), but(duchi, epsilon="1_0.0"), but(duchi, epsilon="-1.0"), but(duchi, epsilon="0.0"),
+        but(duchi, epsilon="20.5"), but(duchi, epsilon="inf"), but(duchi, epsilon="nan"), but(duchi, epsilon="5e-05"),
+        but(duchi, epsilon="0x1"), but(duchi, epsilon=""), but(duchi, epsilon="1e400"),
+        but(duchi, epsilon="0.5"), but(duchi, epsilon="0.9999999"),
+        but(duchi, knots=["-1.0", "nan"]), but(duchi, knots=["-1.0", "1"]), but(duchi, knots=[-1, 1]),
+        but(duchi, knots=["1.0", "-1.0"]), but(duchi, knots=["-1.0", "-1.0"]), but(duchi, knots=["-1.0"]),
+        but(duchi, knots=["-1.0", "0.5"]), but(duchi, knots="-1.0"), but(duchi, knots={"0": "-1.0"}),
+        but(duchi, values=["1.0"]), but(duchi, values=["1.0", "1e3"]), but(duchi, values=[]),
+        but(duchi, weights=[[1, 2]]), but(duchi, weights=[[1], [2, 3]]), but(duchi, weights=[]),
+        but(duchi, weights=[[], []]), but(duchi, weights=[[True, 1], [1, 1]]), but(duchi, weights=[1, 2]),
+        but(duchi, weights=[[0, TOTAL], [1, TOTAL - 1]]), but(duchi, weights=[[0, TOTAL], [0, TOTAL]]),
+        but(duchi, weights=[[-1, TOTAL + 1], [low, high]]), but(duchi, weights=[[high, low - 1], [low, high]]),
+        but(duchi, weights=[[str(high), low], [low, high]]), but(duchi, weights=[[high, low]] * 3),
+        but(duchi, weights=[[2**53, low], [low, high]]), but(duchi, weights=[[high, None], [low, high]]),
+        but(duchi, weights=[[low, high, 0], [high, low, 0]], values=["1.0", "2.0", "3.0"]),
+        but(piecewise, positions=10**12), but(piecewise, positions=1), but(piecewise, width=0),
+        but(piecewise, width=piecewise.width + 1), but(piecewise, inputs="colours"), but(piecewise, profile=[]),
+        but(piecewise, profile=[1, 2]), but(piecewise, low=0), but(piecewise, low=piecewise.low + 1),
+        but(piecewise, low="1"), but(piecewise, profile=[-1]), but(piecewise, profile=piecewise.profile[0]),
+        but(response, profile=[TOTAL], low=0), but(response, positions=2, profile=[0], low=TOTAL),
+        but(response, inputs="interval", positions=2, width=1, profile=[TOTAL // 2], low=TOTAL // 2),
+        but(hybrid, coin=0), but(hybrid, coin=65536), but(hybrid, parts=[]), but(hybrid, parts=[first]),
+        but(hybrid, parts=[first, second, first]), but(hybrid, parts=[first, hybrid.to_document()]),
+        but(hybrid, parts=[first, response.to_document()]), but(hybrid, parts=[first, unary.to_document()]),
+        but(hybrid, parts=[first, second | {"epsilon": "0.5"}]), but(hybrid, parts=[first, second | {"extra": 1}]),
+        but(hybrid, parts=[first, second | {"discreet": 2}]), but(hybrid, parts=[first, None]),
+        but(hybrid, parts=first),
+        but(unary, hit=0), but(unary, hit=TOTAL), but(unary, ones=0), but(unary, ones=1 << unary.digits),
+        but(unary, hit=1), but(unary, digits=0), but(unary, digits=49), but(unary, size=1), but(unary, size=2**24 + 1),
+        but(subset, k=0), but(subset, k=10), but(subset, hit=0), but(subset, hit=TOTAL), but(subset, hit=1),
+        but(subset, size=1), but(subset, size=2**20 + 1), but(subset, k=subset.k - 1),
+    ]  # fmt: skip
+    bad += bad_ranged() + bad_oracles()
+    return bad
+
+
+def bad_ranged() -> list[str]:
+    """Return bad documents of the shape `ranged`."""
+    m = range_mechanism("privrm-i", "three-output", 1.0)
+    good = m.to_document()
+    runs, inner = good["draw"], good["parts"][0]
+    changes: list[dict[str, Any]] = [
+        {"parts": []}, {"parts": [inner, inner]}, {"parts": [good]}, {"parts": [inner | {"epsilon": "0.0001"}]},
+        {"parts": [dc.mechanism("randomized-response", 1, size=4).to_document()]},
+        {"inside": 0}, {"inside": TOTAL}, {"outside": 0}, {"outside": good["inside"]}, {"silent": 2}, {"silent": True},
+        {"draw": []}, {"draw": [[1]]}, {"draw": [[*run, 1] for run in runs]}, {"draw": [*runs, [0, 1]]},
+        {"draw": [[m.inner.alphabet, 0]]}, {"draw": [[1, runs[0][1]], [runs[0][0] - 1, runs[0][1]], *runs[1:]]},
+        {"draw": [[1, TOTAL - m.inner.alphabet + 1], [m.inner.alphabet - 1, 1]]},
+        {"draw": [[1, TOTAL], [m.inner.alphabet - 1, 0]]},
+        {"epsilon": repr(math.nextafter(least_claim(m.certificate.ratio), 0))}, {"outside": 1},
+    ]  # fmt: skip
+    return [json.dumps(good | change) for change in changes]
+
+
+def bad_oracles() -> list[str]:
+    """Return bad documents of the other oracles: a false claim, and every number at impossible values."""
+    impossible: dict[str, list[dict[str, Any]]] = {
+        "hadamard": [{"width": 3}, {"width": 2**27}, {"first": 2}, {"hit": 1}, {"hit": TOTAL - 1}],
+        "projective": [{"field": 4}, {"field": 257}, {"dimension": 2}, {"dimension": 25}, {"hit": 1}, {"hit": TOTAL}],
+        "hadamard-bit": [{"high": TOTAL}, {"high": 1}, {"high": TOTAL - 1}],
+        "hashing": [{"bits": 5}, {"bits": 4, "size": 17}, {"buckets": 1}, {"buckets": 40_000}, {"low": TOTAL},
+                    {"low": 1}],
+        "sketch": [{"width": 48}, {"width": 65536}, {"hashes": 3}, {"hashes": 0}, {"hit": TOTAL}, {"ones": 0},
+                   {"hit": 1}],
+    }  # fmt: skip
+    bad = []
+    for m in named():
+        if m.kind in impossible:
+            good = m.to_document()
+            claim = math.nextafter(least_claim(m.certificate.ratio), 0)
+            bad += [json.dumps(good | change) for change in [{"epsilon": repr(claim)}, *impossible[m.kind]]]
+            bad += [json.dumps(good | {field: n}) for field in m._document() for n in (-1, 2**53, "1", None, True)]
+    return bad
+
+
+def make() -> dict[str, Any]:
+    """Return all files by name."""
+    dice = Dice(3)
+    secret = bytes(range(100, 132))
+    numbers = [
+        0.0,
+        1.0,
+        -1.0,
+        0.1,
+        1e-4,
+        1e-5,
+        123456789012345.0,
+        1e15,
+        1e16,
+        1e21,
+        1e22,
+        5e-324,
+        1.7976931348623157e308,
+    ]
+    numbers += [dice.real() * 10.0 ** (dice.below(60) - 30) for _ in range(100)]
+    numbers += [x for x in (struct.unpack("<d", dice._entropy.read(8))[0] for _ in range(200)) if math.isfinite(x)]
+    memos: list[float | str] = [1, -1.0, 0.1, 0, 1e300, 5e-324, -2.5e-310, "1", "", "Zürich 東京 🙂"]
+    tasks = ((secret, "wage 2026"), (secret[:16], "naïve"))
+
+    def memo(secret: bytes, task: str, value: float | str) -> dict[str, Any]:
+        first = dc.Entropy.memoised(secret, task, value).read(24).hex()
+        return {"secret": secret.hex(), "task": task, "value": value, "first": first}
+
+    encoders: list[tuple[dict[str, Any], list[Any]]] = []
+    for low, high in ((0.0, 500_000.0), (-1.0, 1.0), (0.1, 0.3), (-1e9, 7.0)):
+        inside = [(dice.real() * 1.2 + 1) * (high - low) / 2 + low for _ in range(20)]
+        encoders.append((Interval(low, high).to_dict(), [low, high, low - 1, high + 1, *inside]))
+    encoders += [({"interval": d, "bins": bins}, v) for (d, v), bins in zip(encoders, (256, 10, 3, 1000), strict=True)]
+    wage, wages = encoders[0]
+    for region, clip in (([50_000.0, 100_000.0], True), ([60_000.0, 80_000.5], True), ([60_000.0, 80_000.5], False)):
+        description = {"interval": wage, "range": [50_000.0, 100_000.0], "region": region, "clip": clip}
+        encoders.append((description, [*region, 50_000.0, 1e5, 55_000.1, 70_000.3, 80_001.0, *wages]))
+    encoders.append(({"labels": ["red", "green", "blue", "Zürich"]}, ["blue", "red", "mauve", "Zürich"]))
+    return {
+        "entropy": {
+            "keys": [{"key": key, "words": words(key, 40)} for key in (KEY, "00" * 32)],
+            "seeded": [
+                {"seed": seed, "stream": stream, "first": dc.Entropy.seeded(seed, stream).read(24).hex()}
+                for seed, stream in ((0, 0), (7, 0), (7, 1), (123456789, 42))
+            ],
+            "memoised": [memo(s, task, value) for s, task in tasks for value in memos],
+        },
+        "mechanisms": [follow(m.to_json(), KEY, some_inputs(m, dice)) for m in named() + invented(1, 6)],
+        "refused": [{"document": text, "error": refusal(text)} for text in bad_documents()],
+        "encoders": [
+            {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} for d, values in encoders
+        ],
+        "numbers": [repr(x) for x in numbers],
+    }
+
+
+if __name__ == "__main__":
+    for name, content in make().items():
+        rows = content if isinstance(content, list) else [content]
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        text = f"[\n{lines}\n]\n" if isinstance(content, list) else json.dumps(content, indent=1) + "\n"
+        (HERE / f"{name}.json").write_text(text)
+        print(f"{name}.json: {len(text)} bytes, {len(rows)} rows")
