@@ -36,6 +36,8 @@ from discreet.mechanisms.table import Table
 from discreet.privacy.exact import TOTAL, check_epsilon, exp_below
 
 Draw = Literal["best", "uniform", "zero", "random"]
+SLOW = ("minimax", "adaptive-additive")
+"""Each is a linear programme: root finding stops at 1e-3, on the side of privacy, rather than at 1e-11."""
 METHODS = ("privrm-i", "privrm-o", "privrm-star", "outside-symbol")
 _DRAWS: dict[str, Draw] = {"privrm-i": "zero", "privrm-o": "best", "privrm-star": "best", "outside-symbol": "best"}
 
@@ -75,7 +77,7 @@ def range_mechanism(
     if method not in METHODS:
         raise DiscreetError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
     chosen = _DRAWS[method] if draw is None else draw
-    frozen = tuple(sorted(options.items()))
+    frozen = tuple(sorted((key, tuple(v) if isinstance(v, (list, np.ndarray)) else v) for key, v in options.items()))
     return _build(method, inner.replace("_", "-"), check_epsilon(epsilon), chosen, calibrated, positions, frozen)
 
 
@@ -103,10 +105,9 @@ def _build(
     name = f"{method}/{inner}"
     if method == "outside-symbol":
         return _with_symbol(name, epsilon, source(epsilon), draw)
-    start = epsilon / 2
+    start, step = epsilon / 2, 1e-4 if inner in SLOW else 1e-12
     if calibrated or method == "privrm-star":
-        start = _largest(lambda e: level(source(e), *_tags(method, e), draw) - epsilon, epsilon)
-    step = 1e-12
+        start = _largest(lambda e: level(source(e), *_tags(method, e), draw) - epsilon, epsilon, 10 * step)
     for _ in range(40):  # rounded down until the whole numbers themselves keep epsilon
         try:
             inside, outside = _tags(method, start)
@@ -123,12 +124,12 @@ def _tags(method: str, e: float) -> tuple[float, float]:
     return (0.5 if method == "privrm-star" else p), 1 - p
 
 
-def _largest(excess: Callable[[float], float], epsilon: float) -> float:
-    """Return the largest e in (epsilon/4, epsilon] with excess(e) <= 0, to 1e-11."""
+def _largest(excess: Callable[[float], float], epsilon: float, tolerance: float) -> float:
+    """Return about the largest e in (epsilon/4, epsilon] with excess(e) <= 0."""
     low, high = epsilon / 4, epsilon
     if excess(high) <= 0:
         return high
-    return float(brentq(excess, low, high, xtol=1e-11))
+    return float(brentq(excess, low, high, xtol=tolerance))
 
 
 def level(inner: Mechanism, inside: float, outside: float, draw: Draw = "best") -> float:

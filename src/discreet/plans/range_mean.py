@@ -36,7 +36,6 @@ from discreet.plans.range_design import (
     dense_region,
     literal_error,
     mean_error,
-    predicted_variance,
     ranked,
 )
 from discreet.tallies import Tally
@@ -154,16 +153,11 @@ class RangeMean(Plan):
             return Belief.within((edges[1:] + edges[:-1]) / 2, fine, *self.range, self.range, clip=True)
         return None
 
-    def source(self, method: str, inner: str) -> Ranged:
-        """Return the mechanism of a method at the plan's epsilon."""
-        return range_mechanism(method, inner, self.epsilon, **self.options)
-
-    def choose(self, belief: Belief) -> Ranged:
+    def choose(self, belief: Belief, *, tailored: bool = False) -> Ranged:
         """Return the mechanism of least predicted variance among those that the plan leaves open."""
         if self.method != "auto" and self.mechanism:
-            return self.source(self.method, self.mechanism)
-        best = ranked(self.epsilon, belief, *self._open)[0]
-        return self.source(best.method, best.inner)
+            return range_mechanism(self.method, self.mechanism, self.epsilon, **self.options)
+        return ranked(self.epsilon, belief, *self._open, tailored=tailored)[0].build(self.epsilon, **self.options)
 
     @property
     def _open(self) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -219,7 +213,8 @@ class RangeMean(Plan):
             belief = Belief.guess(float(np.clip(max(seen.share, seen.share_error), 1e-3, 1.0)), seen.mean)
         else:
             belief = self._belief or self._blind
-        return Channel("all", self.choose(belief), RangeEncoder(self.domain, *self.range, self.range))
+        source = self.choose(belief, tailored=self._given["prior"] is not None)
+        return Channel("all", source, RangeEncoder(self.domain, *self.range, self.range))
 
     def _adapted(self, tally: Tally) -> Channel:
         """Return the main channel of adaptive adjustment: the dense region, and the best mechanism for it."""
@@ -233,13 +228,10 @@ class RangeMean(Plan):
             source = self.choose(whole)
             region = dense_region(points, masses, low, high, literal_error(source, n, low, high))
         else:
-            designs = ranked(self.epsilon, whole, *self._open)[:4]
-            sources = [range_mechanism(d.method, d.inner, self.epsilon, positions=COARSE) for d in designs]
+            sources = [d.build(self.epsilon, positions=COARSE) for d in ranked(self.epsilon, whole, *self._open)[:4]]
             noise = NOISE * math.sqrt(math.exp(self.epsilon) / max(tally.n, 1)) / math.expm1(self.epsilon)
             region = dense_region(points, masses, low, high, mean_error(sources, n, low, high), threshold=noise)
-            belief = Belief.within(points, masses, low, high, region, clip=True)
-            best = min(range(len(sources)), key=lambda k: predicted_variance(sources[k], belief))
-            source = self.source(designs[best].method, designs[best].inner)
+            source = self.choose(Belief.within(points, masses, low, high, region, clip=True), tailored=True)
         first, last = (float(self.domain.decode(end)) for end in region)
         encoder = RangeEncoder(self.domain, *self.range, (first, last), clip=not self.literal)
         return Channel("all", source, encoder)
