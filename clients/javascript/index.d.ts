@@ -82,6 +82,7 @@ export class Unary extends Mechanism {}
 export class Subset extends Mechanism {}
 export class Hadamard extends Mechanism {}
 export class HadamardBit extends Mechanism {}
+export class HaarBit extends HadamardBit {}
 export class Hashing extends Mechanism {}
 export class Projective extends Mechanism {}
 export class Sketch extends Mechanism {}

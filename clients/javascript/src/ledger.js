@@ -64,14 +64,14 @@ export class Ledger {
       const input = mechanism.check(encoder ? encoder.encode(value) : /** @type {number} */ (value)) + 0; // -0 is 0
       const book = await this.#open();
       const stream = (/** @type {string} */ name) => Entropy.memoised(unhex(book.secret), name, input);
-      const question = `${task} ${mechanism.id}`;
+      const question = `${task}\0${mechanism.id}`;
       const mark = hex(await stream(question).read(16)); // tells the same answer again, and nothing else
       let entry = book.entries.find((old) => old.mark === mark);
       const isNew = !entry;
       entry ??= await this.#charge(book, task, mechanism, mark, id ? hex(id) : mark);
       const reportId = unhex(entry.id);
       // Words depend on the id: under another id, with another public coin, they must not be used again.
-      const draw = { entropy: stream(`${question} ${entry.id}`), publicWord: await mechanism.publicWord(reportId) };
+      const draw = { entropy: stream(`${question}\0${entry.id}`), publicWord: await mechanism.publicWord(reportId) };
       return { id: reportId, report: mechanism.pack(await mechanism.privatize(input, draw)), isNew };
     });
   }

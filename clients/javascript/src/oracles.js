@@ -246,6 +246,21 @@ export class HadamardBit extends Mechanism {
   }
 }
 
+/** A Hadamard bit of the node that a category is a child of, and of the side it is on. */
+export class HaarBit extends HadamardBit {
+  /** @param {Fields} fields */
+  constructor(fields) {
+    super(fields);
+    this.alphabet = 2 ** this.levels;
+  }
+
+  /** @param {number} x @param {Words} words */
+  sample(x, words) {
+    const row = (words.high32(0) >>> (32 - this.levels)) >> 1;
+    return 2 * row + (parity(row & (x >> 1)) ^ (x & 1) ^ Number(words.top(1) >= this.high));
+  }
+}
+
 /** A public hash function, and randomised response among its buckets. */
 export class Hashing extends Mechanism {
   isPublic = true;
@@ -323,6 +338,7 @@ Object.assign(Mechanism.kinds, {
   hadamard: Hadamard,
   projective: Projective,
   "hadamard-bit": HadamardBit,
+  "haar-bit": HaarBit,
   hashing: Hashing,
   sketch: Sketch,
 });
