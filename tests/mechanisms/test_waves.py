@@ -7,6 +7,7 @@ import pytest
 import discreet as dc
 from discreet.estimation.band import as_band
 from discreet.mechanisms.general_wave import wave_shape
+from discreet.mechanisms.haar_bit import haar_bit
 from discreet.mechanisms.profile import profile_weights
 from discreet.mechanisms.square_wave import wave_width
 from discreet.privacy.exact import TOTAL, exp_below
@@ -97,3 +98,20 @@ def test_profiles_round_towards_privacy():
 def test_bad_waves_are_named(call, why):
     with pytest.raises(dc.DiscreetError, match=why):
         call()
+
+
+@pytest.mark.parametrize("size", [2, 5, 8])
+def test_haar_bits_pass_the_battery_and_decode_differences(size):
+    m = haar_bit(1.0, size)
+    dc.checks.check_mechanism(m, draws=60_000)
+    f = np.random.default_rng(1).dirichlet(np.ones(size))
+    padded = np.concatenate([f, np.zeros(2 * m.rows - size)])
+    exact = dc.Tally(m.id, 10**9, np.rint(1e9 * (m.operator() @ f)).astype(np.int64))
+    np.testing.assert_allclose(m.differences(exact), padded[0::2] - padded[1::2], atol=1e-6)
+    n, runs = 2000, []
+    inputs = np.random.default_rng(2).choice(size, (200, n), p=f)
+    for seed in range(200):
+        runs.append(m.differences(m.tally(m.privatize(inputs[seed], dc.Entropy.seeded(seed)))))
+    stated = (1 / m.gain**2 - (padded[0::2] - padded[1::2]) ** 2) / n
+    assert 0.75 < np.mean(np.var(runs, axis=0)) / stated.mean() < 1.25
+    assert not m.is_oracle
