@@ -1,0 +1,98 @@
+"""The bodies of requests, checked by pydantic; texts are such that every store and every reader takes them."""
+
+import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _clean(text: str) -> str:
+    if any(ord(c) < 32 and c not in "\n\t" for c in text) or any(0xD800 <= ord(c) < 0xE000 for c in text):
+        raise ValueError("text holds control characters or half characters")
+    return text
+
+
+def _clean_values(values: dict[str, Any]) -> dict[str, Any]:
+    waiting: list[Any] = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            _clean(value)
+        elif isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, int) and abs(value) >= 1 << 63:
+            raise ValueError("a whole number is too large")
+    return values
+
+
+Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
+Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_clean)]
+PlanValues = Annotated[
+    dict[str, Any],
+    AfterValidator(_clean_values),
+    Field(description="What `Plan.to_dict` writes: question, domain, epsilon and the plan's other fields."),
+]
+Count = Annotated[int, Field(ge=1, le=1 << 40)]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class NewCampaign(_Body):
+    """A campaign to start."""
+
+    plan: PlanValues
+    title: Title
+    question: Text = ""
+    opens: datetime.date | None = None
+    closes: datetime.date | None = None
+    minimum: Count = 100
+    participants: Count | None = None
+    admission: Literal["open", "issued", "invited"] = "issued"
+    public_results: bool = False
+
+
+class CampaignChange(_Body):
+    """What can be changed of a campaign; its plan cannot."""
+
+    title: Title | None = None
+    question: Text | None = None
+    opens: datetime.date | None = None
+    closes: datetime.date | None = None
+    minimum: Count | None = None
+    public_results: bool | None = None
+
+
+class PlanOnly(_Body):
+    """A plan to look at before asking anyone."""
+
+    plan: PlanValues
+
+
+class Some(_Body):
+    """How many ids or tickets are wanted."""
+
+    count: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+
+class NewToken(_Body):
+    """A token to make."""
+
+    name: Title
+
+
+class JsonReport(_Body):
+    """One report, for people: its id and its packed bytes, hexadecimal."""
+
+    id: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    report: Annotated[str, Field(pattern="^([0-9a-f]{2})+$", max_length=2 * 65535)]
+
+
+class JsonUpload(_Body):
+    """An upload, for people."""
+
+    round: Annotated[int, Field(ge=1, le=1 << 31)]
+    reports: Annotated[list[JsonReport], Field(min_length=1, max_length=10_000)]

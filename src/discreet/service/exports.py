@@ -1,0 +1,106 @@
+"""Exports: reports, tallies and estimates as CSV, JSON lines or Parquet. Streams; reports never fit in memory twice."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.service.asked import Asked
+from discreet.service.campaigns import Campaigns
+
+FORMATS = {
+    "csv": "text/csv; charset=utf-8",
+    "json": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+COLUMNS = ("round", "channel", "id", "report")
+
+
+def blocks(campaigns: Campaigns, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
+    """Yield stored reports as columns: round, channel, id and packed report (hexadecimal)."""
+    for row in campaigns.store.rounds(identifier):
+        asked = Asked.read(row["document"])
+        for ids, rows, n in campaigns.store.reports(row["id"]):
+            table = np.frombuffer(ids, dtype=np.uint8).reshape(n, -1)
+            channels = asked.channels(identifier, table)
+            widths = [mechanism.report_bytes for mechanism in asked.mechanisms]
+            yield {
+                "round": [row["number"]] * n,
+                "channel": [asked.keys[c] for c in channels],
+                "id": [ids[16 * i : 16 * i + 16].hex() for i in range(n)],
+                "report": [
+                    rows[asked.width * i : asked.width * i + widths[c]].hex() for i, c in enumerate(channels.tolist())
+                ],
+            }
+
+
+def export(campaigns: Campaigns, identifier: bytes, form: str) -> Iterator[bytes]:
+    """Return all reports of a campaign in one of `FORMATS`."""
+    if form == "csv":
+        return _csv(blocks(campaigns, identifier))
+    if form == "json":
+        return _lines(blocks(campaigns, identifier))
+    return _parquet(blocks(campaigns, identifier))
+
+
+def _csv(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
+    yield (",".join(COLUMNS) + "\r\n").encode()
+    for block in found:
+        text = io.StringIO()
+        csv.writer(text).writerows(zip(*(block[column] for column in COLUMNS), strict=True))
+        yield text.getvalue().encode()
+
+
+def _lines(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
+    for block in found:
+        rows = zip(*(block[column] for column in COLUMNS), strict=True)
+        yield b"".join(json.dumps(dict(zip(COLUMNS, row, strict=True))).encode() + b"\n" for row in rows)
+
+
+def _parquet(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise DiscreetError("format is 'parquet'; it needs pyarrow (install discreet[dataframes])") from None
+    fields = [("round", pyarrow.int32()), *((name, pyarrow.string()) for name in COLUMNS[1:])]
+    schema = pyarrow.schema(fields)
+
+    def stream() -> Iterator[bytes]:
+        sink = _Sink()
+        with parquet.ParquetWriter(pyarrow.PythonFile(sink, mode="w"), schema, compression="zstd") as writer:
+            for block in found:
+                writer.write_table(pyarrow.table(block, schema=schema))
+                yield sink.take()
+        yield sink.take()
+
+    return stream()
+
+
+class _Sink(io.RawIOBase):
+    """A file that forgets what was taken from it, but not how long it has become."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._length
+
+    def write(self, data: Any) -> int:
+        self._parts.append(bytes(data))
+        self._length += len(self._parts[-1])
+        return len(self._parts[-1])
+
+    def take(self) -> bytes:
+        taken = b"".join(self._parts)
+        self._parts.clear()
+        return taken

@@ -1,0 +1,165 @@
+"""The gate: what every request passes before anything else happens, and the lean way of binary uploads.
+
+It reads the body within a size and a time, refuses compressed bodies and too many requests, and puts the security
+headers on every answer. A binary upload goes from here straight to the writer.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from discreet import envelope
+from discreet.errors import WireError
+from discreet.service.limits import RateLimit
+from discreet.service.metrics import Metrics
+from discreet.service.settings import Settings
+from discreet.service.store import StoreBusy
+from discreet.service.writer import ACCEPTED, REPLAYED, STATUSES, Codes, Refused, Writer
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+UPLOAD_PATH = "/api/reports"
+RETRY_SECONDS = b"1"
+
+POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"content-security-policy", POLICY),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cache-control", b"no-store"),
+)
+"""On every answer; a page that sets one of them itself keeps its own."""
+
+
+class Gate:
+    """The outermost layer of the application."""
+
+    def __init__(self, app: Application, settings: Settings, writer: Writer, metrics: Metrics) -> None:
+        self.app, self.settings, self.writer, self.metrics = app, settings, writer, metrics
+        self.limit = RateLimit(settings.requests_per_second, settings.burst)
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        uploads = scope["path"] == UPLOAD_PATH and scope["method"] == "POST"
+        try:
+            if not self.limit.allows((scope.get("client") or ("",))[0]):
+                raise Refused(429, "too many requests from this address; try again in a moment")
+            headers = dict(scope["headers"])
+            self._check_headers(headers, uploads)
+            body = await self._body(headers, receive)
+            if uploads:
+                self.metrics.uploads += 1
+                codes = await self.take(envelope.read_upload(body))
+                await _send(send, 200, answer(codes))
+                return
+        except (Refused, WireError, StoreBusy) as error:
+            status = error.status if isinstance(error, Refused) else 429 if isinstance(error, StoreBusy) else 400
+            self.metrics.refuse(status)
+            await _send(send, status, json.dumps({"error": str(error)}).encode(), close=status in (408, 413))
+            return
+        except ConnectionError:
+            return  # the client has gone before it had said everything
+        await self.app(scope, _replay(body, receive), _with_headers(send))
+
+    async def take(self, upload: envelope.Upload) -> Codes:
+        """Store an upload; returns when it is durable."""
+        return await self.writer.submit(upload)
+
+    def _check_headers(self, headers: dict[bytes, bytes], uploads: bool) -> None:
+        encoding = headers.get(b"content-encoding", b"identity").strip().lower()
+        if encoding not in (b"", b"identity"):
+            raise Refused(415, f"content-encoding is {encoding[:20].decode('latin-1')}; bodies come uncompressed")
+        if uploads and headers.get(b"content-type", b"").split(b";")[0].strip() != envelope.MEDIA_TYPE.encode():
+            raise Refused(415, f"content-type must be {envelope.MEDIA_TYPE}")
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length[:20]) > self.settings.max_body:
+            raise Refused(413, f"the body has {length[:20].decode('latin-1')} bytes; at most {self.settings.max_body}")
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+        if headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers:
+            return b""
+        message = await self._next(receive)
+        if not message.get("more_body"):
+            return bytes(message.get("body", b""))
+        parts, size = [message["body"]], len(message["body"])
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                while message.get("more_body"):
+                    message = await self._next(receive)
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    if size > self.settings.max_body:
+                        raise Refused(413, f"the body has more than {self.settings.max_body} bytes")
+        except TimeoutError:
+            raise Refused(408, f"the body did not come within {self.settings.body_seconds:g} seconds") from None
+        return b"".join(parts)
+
+    async def _next(self, receive: Receive) -> Message:
+        try:
+            async with asyncio.timeout(self.settings.body_seconds):
+                message = await receive()
+        except TimeoutError:
+            raise Refused(408, f"the body did not come within {self.settings.body_seconds:g} seconds") from None
+        if message["type"] == "http.disconnect":
+            raise ConnectionResetError
+        return message
+
+
+def answer(codes: Codes) -> bytes:
+    """Return the JSON answer to an upload: how many of each, and which ones were not accepted."""
+    received, accepted = len(codes), int((codes == ACCEPTED).sum())
+    if accepted == received:
+        return b'{"received":%d,"accepted":%d,"replayed":0,"refused":0,"statuses":[]}' % (received, received)
+    replayed = int((codes == REPLAYED).sum())
+    listed = [{"index": int(i), "status": STATUSES[codes[i]]} for i in np.flatnonzero(codes != ACCEPTED)]
+    found = {"received": received, "accepted": accepted, "replayed": replayed}
+    found["refused"] = received - accepted - replayed
+    return json.dumps(found | {"statuses": listed}, separators=(",", ":")).encode()
+
+
+async def _send(send: Send, status: int, body: bytes, close: bool = False) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *HEADERS]
+    if status == 429:
+        headers.append((b"retry-after", RETRY_SECONDS))
+    if close:
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give the application the body that was read already."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name.lower() for name, _ in message["headers"]}
+            added = [pair for pair in HEADERS if pair[0] not in present]
+            message = {**message, "headers": [*message["headers"], *added]}
+        await send(message)
+
+    return sending

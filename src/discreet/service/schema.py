@@ -1,0 +1,97 @@
+"""The tables of a collector. Nothing here names a person: no address, no time finer than a day.
+
+`migrations` builds them; this is how the code speaks of them. A report's row says that this id answered this round, and
+holds the packed report, from which tallies can be built again.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Date,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData()
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    Column("id", LargeBinary(16), primary_key=True),
+    Column("title", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("plan", Text, nullable=False),
+    Column("opens", Date),
+    Column("closes", Date),
+    Column("minimum", BigInteger, nullable=False),
+    Column("participants", BigInteger),
+    Column("admission", String(16), nullable=False),
+    Column("public_results", Boolean, nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Column("secret", LargeBinary(32), nullable=False),
+    Column("created", Date, nullable=False),
+)
+
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("campaign", LargeBinary(16), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("closed", Boolean, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("target", BigInteger),
+    UniqueConstraint("campaign", "number"),
+)
+
+reports = Table(
+    "reports",
+    metadata,
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("id", LargeBinary(16), primary_key=True),
+    Column("report", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("channel", SmallInteger, primary_key=True, autoincrement=False),
+    Column("worker", BigInteger, primary_key=True, autoincrement=False),
+    Column("n", BigInteger, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+arrivals = Table(
+    "arrivals",
+    metadata,
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("day", Date, primary_key=True),
+    Column("worker", BigInteger, primary_key=True, autoincrement=False),
+    Column("n", BigInteger, nullable=False),
+)
+
+tickets = Table(
+    "tickets",
+    metadata,
+    Column("campaign", LargeBinary(16), primary_key=True),
+    Column("id", LargeBinary(16), primary_key=True),
+    Column("round", Integer),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
+    Column("created", Date, nullable=False),
+)

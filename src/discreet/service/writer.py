@@ -1,0 +1,249 @@
+"""Writer: one thread that stores the uploads of many requests in one transaction, and answers when it is durable.
+
+While one group is being committed the next one gathers, so that the cost of a sync is shared by all who wait for it.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy.engine import Connection
+
+from discreet import envelope
+from discreet.errors import DiscreetError
+from discreet.service.metrics import Metrics
+from discreet.service.settings import Settings
+from discreet.service.store import OpenRound, Store, StoreBusy, distinct
+from discreet.tallies import Tally
+
+STATUSES = ("accepted", "replayed", "closed", "invalid", "unassigned", "uninvited", "spent")
+"""What can become of a report; docs/service.md says what each means. The order is the code of each."""
+ACCEPTED, REPLAYED, CLOSED, INVALID, UNASSIGNED, UNINVITED, SPENT = range(len(STATUSES))
+
+Codes = npt.NDArray[np.uint8]
+_log = logging.getLogger("discreet.service")
+
+
+class Refused(DiscreetError):
+    """An upload that is refused as a whole.
+
+    Attributes
+    ----------
+    status : int
+        The HTTP status.
+    """
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+Outcome = Codes | Refused
+
+
+@dataclass
+class Waiting:
+    """An upload and who waits for it."""
+
+    upload: envelope.Upload
+    future: "asyncio.Future[Codes]"
+    loop: asyncio.AbstractEventLoop
+
+
+@dataclass
+class Taken:
+    """What one transaction changed, to be believed once it is committed."""
+
+    tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
+    full: set[bytes] = field(default_factory=set)
+
+
+def take(
+    store: Store, settings: Settings, uploads: list[envelope.Upload], remembered: dict[tuple[int, int], Tally]
+) -> tuple[list[Outcome], Taken]:
+    """Store uploads in one transaction; return each one's outcome."""
+    outcomes: list[Outcome] = [Refused(404, "there is no such campaign or round")] * len(uploads)
+    members: dict[tuple[bytes, int], list[int]] = {}
+    for place, upload in enumerate(uploads):
+        members.setdefault((upload.campaign, upload.round), []).append(place)
+    taken = Taken()
+    with store.write() as connection:
+        for (campaign, number), places in sorted(members.items()):
+            found = store.lock_round(connection, campaign, number)
+            if found is None:
+                continue
+            fitting = []
+            for place in places:
+                if uploads[place].width == found.asked.width:
+                    fitting.append(place)
+                else:
+                    sentence = f"width is {uploads[place].width}; a report of this round has {found.asked.width} bytes"
+                    outcomes[place] = Refused(400, sentence)
+            if not fitting:
+                continue
+            entries = np.frombuffer(b"".join(uploads[place].entries for place in fitting), dtype=np.uint8)
+            table = entries.reshape(-1, envelope.ID_BYTES + found.asked.width)
+            codes = _take_round(store, settings, connection, found, table, remembered, taken)
+            ends = np.cumsum([uploads[place].n for place in fitting])[:-1]
+            for place, part in zip(fitting, np.split(codes, ends), strict=True):
+                outcomes[place] = part
+    return outcomes, taken
+
+
+def _take_round(
+    store: Store,
+    settings: Settings,
+    connection: Connection,
+    found: OpenRound,
+    table: envelope.Bytes,
+    remembered: dict[tuple[int, int], Tally],
+    taken: Taken,
+) -> Codes:
+    asked, campaign, today = found.asked, found.campaign, settings.today()
+    ids, rows = np.ascontiguousarray(table[:, : envelope.ID_BYTES]), table[:, envelope.ID_BYTES :]
+    codes = np.full(len(ids), ACCEPTED, dtype=np.uint8)
+    if found.admission == "invited":
+        derived = b"".join(envelope.ticket_id(campaign, row.tobytes()) for row in ids)
+        ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, envelope.ID_BYTES)
+    if not found.takes(today):
+        known = store.known(connection, found.id, ids.tobytes())
+        codes[:] = [REPLAYED if row.tobytes() in known else CLOSED for row in ids]
+        return codes
+    if found.admission == "issued":
+        codes[[not envelope.is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
+    elif found.admission == "invited":
+        spent = store.tickets(connection, campaign, ids.tobytes())
+        for place, row in enumerate(ids):
+            codes[place] = _admit(spent, row.tobytes(), asked.number)
+    channels = asked.channels(campaign, ids)
+    valid, assigned = asked.judge(ids, rows, channels)
+    codes[(codes == ACCEPTED) & ~valid] = INVALID
+    codes[(codes == ACCEPTED) & ~assigned] = UNASSIGNED
+
+    candidates = np.flatnonzero(codes == ACCEPTED)
+    codes[candidates] = REPLAYED
+    first = candidates[distinct(ids[candidates])]
+    if first.size:
+        new = store.insert(connection, found.id, ids[first].tobytes(), rows[first].tobytes(), asked.width)
+        if len(new) != first.size:
+            fresh = set(new)
+            first = first[[row.tobytes() in fresh for row in ids[first]]]
+        codes[first] = ACCEPTED
+    if first.size:
+        for channel, more in asked.tallies(rows[first], channels[first]).items():
+            key = (found.id, channel)
+            before = taken.tallies.get(key, remembered.get(key))
+            taken.tallies[key] = store.add_tally(connection, found.id, channel, more, before)
+        store.add_arrivals(connection, found.id, today, int(first.size))
+        if found.admission == "invited":
+            store.spend(connection, campaign, [row.tobytes() for row in ids[first]], asked.number)
+        if found.target is not None and store.count(connection, found.id) >= found.target:
+            taken.full.add(campaign)
+    return codes
+
+
+def _admit(spent: dict[bytes, int | None], report_id: bytes, number: int) -> int:
+    if report_id not in spent:
+        return UNINVITED
+    return ACCEPTED if spent[report_id] in (None, number) else SPENT
+
+
+class Writer(threading.Thread):
+    """The thread that stores.
+
+    Parameters
+    ----------
+    on_full : callable
+        Called with a campaign whose open round has reached its target, after the commit.
+    """
+
+    def __init__(self, store: Store, settings: Settings, metrics: Metrics, on_full: Callable[[bytes], None]) -> None:
+        super().__init__(name="discreet-writer", daemon=True)
+        self.store, self.settings, self.metrics, self.on_full = store, settings, metrics, on_full
+        self._waiting: deque[Waiting] = deque()
+        self._reports = 0
+        self._wake = threading.Condition()
+        self._stopping = False
+        self._remembered: dict[tuple[int, int], Tally] = {}
+
+    def submit(self, upload: envelope.Upload) -> "asyncio.Future[Codes]":
+        """Queue an upload; its future is done when its reports are durable."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Codes] = loop.create_future()
+        with self._wake:
+            if self._stopping or self._reports + upload.n > max(self.settings.max_waiting, upload.n):
+                raise StoreBusy("too many reports are waiting to be stored; try again in a moment")
+            self._waiting.append(Waiting(upload, future, loop))
+            self._reports += upload.n
+            self._wake.notify()
+        return future
+
+    @property
+    def waiting(self) -> int:
+        """Number of reports that wait."""
+        return self._reports
+
+    def stop(self) -> None:
+        """Store what waits, then end."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        if self.is_alive():
+            self.join(timeout=30)
+
+    def run(self) -> None:
+        """Store group after group until stopped."""
+        while group := self._gather():
+            started = time.perf_counter()
+            results: list[Codes | BaseException]
+            try:
+                outcomes, taken = take(self.store, self.settings, [w.upload for w in group], self._remembered)
+                results = list(outcomes)
+                self._remembered.update(taken.tallies)
+                for campaign in taken.full:
+                    self.on_full(campaign)
+            except Exception as error:
+                self._remembered.clear()  # whether the commit happened is not known: read the tallies again
+                if not isinstance(error, StoreBusy):
+                    _log.exception("a group of %d uploads could not be stored", len(group))
+                results = [error] * len(group)
+            self.metrics.observe_commit(time.perf_counter() - started, results)
+            _answer(group, results)
+
+    def _gather(self) -> list[Waiting]:
+        group: list[Waiting] = []
+        with self._wake:
+            while not self._waiting and not self._stopping:
+                self._wake.wait()
+            size = 0
+            while self._waiting and (not group or size + self._waiting[0].upload.n <= self.settings.group):
+                group.append(self._waiting.popleft())
+                size += group[-1].upload.n
+            self._reports -= size
+        return group
+
+
+def _answer(group: list[Waiting], results: "list[Codes | BaseException]") -> None:
+    """Wake everyone who waits, one call for each event loop."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Codes], Codes | BaseException]]] = {}
+    for waiting, result in zip(group, results, strict=True):
+        by_loop.setdefault(waiting.loop, []).append((waiting.future, result))
+    for loop, pairs in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, pairs)
+
+
+def _resolve(pairs: "list[tuple[asyncio.Future[Codes], Codes | BaseException]]") -> None:
+    for future, result in pairs:
+        if future.done():
+            continue  # the client has gone; its report is stored all the same
+        if isinstance(result, BaseException):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
