@@ -8,7 +8,7 @@ from tests.optimize.priors import noisy, rounded
 from discreet.optimize import (
     TOTAL,
     adaptive_table,
-    repair,
+    repair_on_alphabet,
     repair_with_extremes,
     solve,
     solve_highs,
@@ -86,7 +86,7 @@ def test_alphabet_is_kept():
     knots, prior, _ = rounded("gauss02", 8)
     outputs = np.linspace(-3.5, 3.5, 15)
     inner = solve(knots, prior, tightened(1.0)[0], outputs)
-    table = repair(knots, inner.values, inner.probabilities, 1.0)
+    table = repair_on_alphabet(knots, inner.values, inner.probabilities, 1.0)
     assert np.array_equal(table.values, outputs)
     assert_exact(table, 1.0)
     # short dyadic values and knots: exactly unbiased, not nearly
@@ -147,6 +147,6 @@ def test_every_kind_of_fault_is_refused():
 def test_hopeless_channels_are_refused():
     knots = np.array([-1.0, 0.0, 1.0])
     with pytest.raises(ArithmeticError):
-        repair(knots, np.array([-1.0, 0.0, 1.0]), np.eye(3), 1.0)
+        repair_on_alphabet(knots, np.array([-1.0, 0.0, 1.0]), np.eye(3), 1.0)
     with pytest.raises(ArithmeticError):
         repair_with_extremes(knots, np.array([-1.0, 0.0, 1.0]), np.eye(3), 1.0)

@@ -36,10 +36,10 @@ def optimised(epsilon: float, outputs: int) -> Array:
         order = np.argsort(free)
         magnitudes = np.concatenate([np.zeros(odd), free[order]])
         found = solve_minimax(epsilon, knots, magnitudes, tolerance=1e-6)
-        evaluated.append((found.worst_case_variance, magnitudes))
+        evaluated.append((found.objective, magnitudes))
         slopes = np.empty_like(free)
         slopes[order] = found.slopes[odd:]
-        return found.worst_case_variance, slopes
+        return found.objective, slopes
 
     half = outputs // 2
     starts = sorted(_starts(grid, mass, half, odd, least), key=lambda start: value(start)[0])

@@ -28,7 +28,7 @@ import numpy as np
 from discreet.optimize import interior, pricing
 from discreet.optimize.newton import Array, Ceiling
 from discreet.optimize.programme import reach
-from discreet.optimize.repair import TOTAL, ExactTable, exponential_below, repair, sound, tightened
+from discreet.optimize.repair import TOTAL, ExactTable, exponential_below, repair_on_alphabet, sound, tightened
 
 # Values are multiples of 2^-16 and knots of 2^-20: short dyadic numbers, which `repair` makes exactly unbiased.
 VALUE_UNIT = 2.0**-16
@@ -37,15 +37,24 @@ KNOT_UNIT = 2.0**-20
 
 @dataclass(frozen=True)
 class Minimax:
-    """A symmetric channel in floating point, its worst-case variance, and what no table on these knots goes below."""
+    """A symmetric channel in floating point, and a proof of how good it is.
+
+    Attributes
+    ----------
+    worst_case_variance : over all real inputs.
+    objective : the same over the points that the programme holds down, which is what `slopes` are derivatives of.
+    lower_bound : no table on these knots has less, whatever its outputs.
+    slopes : d objective / d magnitude.
+    """
 
     knots: Array
     values: Array
     probabilities: Array
     epsilon: float
     worst_case_variance: float
+    objective: float
     lower_bound: float
-    slopes: Array  # dV/dv of the outputs v >= 0
+    slopes: Array
     iterations: int
 
     @property
@@ -125,7 +134,7 @@ def solve_minimax(epsilon: float, knots: Array, magnitudes: Array, *, tolerance:
     )
     bound = pricing.lower_bound(knots, prior, np.array([level, slope]), ratio) - float(weights @ ceiling.offsets)
     worst = worst_case_variance(knots, values, channel)
-    return Minimax(knots, values, channel, epsilon, worst, bound, slopes, answer.iterations)
+    return Minimax(knots, values, channel, epsilon, worst, answer.objective, bound, slopes, answer.iterations)
 
 
 def plateau(epsilon: float) -> tuple[float, float, float]:
@@ -167,7 +176,7 @@ def solve_table(epsilon: float, outputs: int | None = None) -> ExactTable:
             kept = found.values[heavy]
             found = solve_minimax(inner, knots, _dyadic(kept[kept >= 0], reach(inner)))
         try:
-            return repair(knots, found.values, found.probabilities, epsilon, symmetric=True)
+            return repair_on_alphabet(knots, found.values, found.probabilities, epsilon, symmetric=True)
         except ArithmeticError as error:
             last = error
     raise last
@@ -208,4 +217,4 @@ def _three(epsilon: float) -> ExactTable:
     level = c * (1 - (c + 1) * low)
     rows = [[low, level, 1 - level - low], [low, 1 - 2 * low - 1 / a, low + 1 / a]]
     channel = np.array([rows[1][::-1], rows[0][::-1], *rows])
-    return repair(np.array([-1, -x0, x0, 1]), np.array([-a, 0.0, a]), channel, epsilon, symmetric=True)
+    return repair_on_alphabet(np.array([-1, -x0, x0, 1]), np.array([-a, 0.0, a]), channel, epsilon, symmetric=True)

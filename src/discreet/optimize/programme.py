@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from discreet.optimize import interior, pricing
 from discreet.optimize.newton import Array
-from discreet.optimize.repair import ExactTable, repair, repair_with_extremes, tightened
+from discreet.optimize.repair import ExactTable, repair_on_alphabet, repair_with_extremes, tightened
 
 # A prior of exact zeros leaves rows whose cost is nothing, and the optimum is a face: this much uniform picks a point.
 FLOOR = 1e-9
@@ -211,7 +211,7 @@ def adaptive_table(
     for inner in tightened(epsilon):
         try:
             found = solve(x, p, inner, outputs)
-            return repair(x, found.values, found.probabilities, epsilon), found
+            return repair_on_alphabet(x, found.values, found.probabilities, epsilon), found
         except (ArithmeticError, ValueError):
             continue
     found = solve(x, p, epsilon, outputs)

@@ -7,9 +7,9 @@ A table has knots x_i, output values v_j and integer weights W_ij, whose rows su
 Solvers miss both by 1e-12 to 1e-8, and clipping what they return breaks privacy by any amount (a column of mass 1e-13
 may have ratio infinity). Two repairs:
 
-* `repair` keeps the alphabet. It wants a channel solved for a slightly smaller epsilon (`tightened`): between the
-  column's floor and e^epsilon times it every entry then has room to move, and rows and means are restored by moving
-  a few units between outputs. The mean is *exactly* right whenever the values are short dyadic numbers (their
+* `repair_on_alphabet` adds no output. It wants a channel solved for a slightly smaller epsilon (`tightened`): between
+  the column's floor and e^epsilon times it every entry then has room to move, and rows and means are restored by
+  moving a few units between outputs. The mean is *exactly* right whenever the values are short dyadic numbers (their
   differences then generate all small integers, by Euclid's algorithm); otherwise it is off by less than 2^-48 units.
 * `repair_with_extremes` wants nothing: it scales the channel by 1 - kappa and lets two more outputs, just beyond
   +-C, take what is missing from the rows and from the means (notes on AAA, section 1.5).
@@ -94,14 +94,16 @@ def verify(knots: Array, values: Array, weights: Integers, epsilon: float) -> Ve
 
 
 def tightened(epsilon: float) -> tuple[float, ...]:
-    """Return the epsilons to solve for, so that `repair` has room at `epsilon`: the first that succeeds is best.
+    """Return the epsilons to solve for, so that `repair_on_alphabet` has room; the first that succeeds is best.
 
     The first costs about 2e-6 of the variance; the others are for channels whose rows came out badly.
     """
     return tuple(epsilon - share * min(epsilon, 1.0) for share in (1e-6, 1e-5, 1e-4))
 
 
-def repair(knots: Array, values: Array, channel: Array, epsilon: float, *, symmetric: bool = False) -> ExactTable:
+def repair_on_alphabet(
+    knots: Array, values: Array, channel: Array, epsilon: float, *, symmetric: bool = False
+) -> ExactTable:
     """Make a channel solved at `tightened(epsilon)` exact, on its own alphabet.
 
     Parameters
@@ -148,11 +150,19 @@ def _balanced(knots: Array, values: Array, weights: Integers, floors: Integers, 
 def _settle(row: Integers, numbers: list[int], goal: int, floors: Integers, caps: Integers) -> None:
     """Make one row sum to TOTAL and its mean as exact as its values allow, by moving units between outputs."""
     room = np.minimum(row - floors, caps - row)
-    order = [int(j) for j in np.argsort(-room, kind="stable")[:8]]
+    ranked = [int(j) for j in np.argsort(-room, kind="stable")]
+    # enough of them for their differences to generate every integer that those of the whole alphabet do
+    apart = [numbers[j] - numbers[ranked[0]] for j in ranked]
+    count = 8
+    while count < len(ranked) and math.gcd(*apart[:count]) != math.gcd(*apart):
+        count += 1
+    order = ranked[:count]
     row[order[0]] += TOTAL - int(row.sum())
     rest = goal - sum(int(w) * v for w, v in zip(row, numbers, strict=True))
     # a transfer of one unit from a to b adds numbers[b] - numbers[a] to the mean
     pairs = [(numbers[b] - numbers[a], a, b) for a in order for b in order if numbers[b] > numbers[a]]
+    pairs.sort(reverse=True)
+    rest = _nearer(row, rest, pairs, floors, caps)
     pairs.sort(key=lambda pair: -min(room[pair[1]], room[pair[2]]))
     for size, (large, a, b) in enumerate(pairs):
         for small, c, d in pairs[:size]:
@@ -170,12 +180,19 @@ def _settle(row: Integers, numbers: list[int], goal: int, floors: Integers, caps
             if (moved >= floors).all() and (moved <= caps).all():
                 row[:] = moved
                 return
-    for large, a, b in sorted(pairs, reverse=True):
-        amount = round(Fraction(rest, large))
-        moved_a, moved_b = int(row[a]) - amount, int(row[b]) + amount
-        if floors[a] <= moved_a <= caps[a] and floors[b] <= moved_b <= caps[b]:
-            row[a], row[b] = moved_a, moved_b
-            rest -= amount * large
+
+
+def _nearer(row: Integers, rest: int, pairs: list[tuple[int, int, int]], floors: Integers, caps: Integers) -> int:
+    """Transfer whole units, large differences first, as far as half of the room goes; return what is left."""
+    for difference, a, b in pairs:
+        amount = round(Fraction(rest, difference))
+        source, sink = (a, b) if amount > 0 else (b, a)
+        most = min(int(row[source] - floors[source]), int(caps[sink] - row[sink])) // 2
+        amount = max(-most, min(most, amount))
+        row[a] -= amount
+        row[b] += amount
+        rest -= amount * difference
+    return rest
 
 
 def repair_with_extremes(knots: Array, values: Array, channel: Array, epsilon: float) -> ExactTable:
