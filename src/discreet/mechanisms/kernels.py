@@ -127,29 +127,6 @@ def toss(words, coin, first, second, shift, out):
 
 
 @njit(cache=True, nogil=True)
-def sample_unary(values, words, per_report, lanes, digits, hit, out):
-    """Unary encoding, 64 values at a time.
-
-    Going through the binary digits of q from the lowest, OR where the digit is one and AND where it is
-    zero, with a fresh random word each, gives 64 independent bits that are one with probability exactly q.
-    The true value's bit is then replaced by one of probability hit / 2^48.
-    """
-    for i in range(values.shape[0]):
-        base = per_report * i
-        for lane in range(lanes):
-            bits = np.uint64(0)
-            for k in range(digits.shape[0]):
-                word = words[base + 1 + lane * digits.shape[0] + k]
-                bits = (bits | word) if digits[k] else (bits & word)
-            out[i, lane] = bits
-        value = np.int64(values[i])
-        lane = value >> 6
-        mask = np.uint64(1) << np.uint64(value & 63)
-        one = np.int64(words[base] >> SHIFT) < hit
-        out[i, lane] = (out[i, lane] | mask) if one else (out[i, lane] & ~mask)
-
-
-@njit(cache=True, nogil=True)
 def count_values(reports, counts):
     """Histogram of small integers, in four tables so that equal neighbours do not wait for each other."""
     size = counts.shape[0]
@@ -165,30 +142,3 @@ def count_values(reports, counts):
         tables[0, reports[i]] += 1
     for j in range(size):
         counts[j] += tables[0, j] + tables[1, j] + tables[2, j] + tables[3, j]
-
-
-@njit(cache=True, nogil=True)
-def count_bits(reports, counts):
-    """How many reports have each bit: vertical counters, 15 reports of carry-save adding at a time."""
-    n, lanes = reports.shape
-    for lane in range(lanes):
-        for start in range(0, n, 15):
-            ones = np.uint64(0)
-            twos = np.uint64(0)
-            fours = np.uint64(0)
-            eights = np.uint64(0)
-            for i in range(start, min(start + 15, n)):
-                carry = reports[i, lane]
-                ones, carry = ones ^ carry, ones & carry
-                twos, carry = twos ^ carry, twos & carry
-                fours, carry = fours ^ carry, fours & carry
-                eights ^= carry
-            for b in range(64):
-                shift = np.uint64(b)
-                one = np.uint64(1)
-                counts[lane * 64 + b] += np.int64(
-                    ((ones >> shift) & one)
-                    + (((twos >> shift) & one) << one)
-                    + (((fours >> shift) & one) << np.uint64(2))
-                    + (((eights >> shift) & one) << np.uint64(3))
-                )

@@ -41,25 +41,63 @@ def below(word, bound):
 def sample_subset(values, words, draws, size, hit, out):
     """Floyd's sampling of a subset of the others, then the true value or not: 1 + draws words a report.
 
-    Draw number i is the floor of word * (j + 1) / 2^64; an element that is already in gives its place to j.
+    A draw is the floor of word * (j + 1) / 2^64; an element that is already in gives its place to j. What is in is
+    looked up in a table of stamps, because reading back single bits just written would stall every draw.
     """
-    lanes = out.shape[1]
+    six, low_six = np.uint64(6), np.uint64(63)
+    seen = np.zeros(size, np.int64)
     for i in range(values.shape[0]):
+        value = np.uint64(values[i])
         base = (draws + 1) * i
-        value = np.int64(values[i])
-        inside = np.int64(words[base] >> SHIFT) < hit
-        for lane in range(lanes):
-            out[i, lane] = 0
-        first = size - 1 - draws + np.int64(inside)  # draws - 1 others if the true value is in
+        inside = np.int64(np.int64(words[base] >> SHIFT) < hit)
+        first = size - 1 - draws + inside  # draws - 1 others if the true value is in
+        drawn = words[base + 1 : base + 1 + draws]
+        row = out[i]
+        row[:] = 0
         for j in range(first, size - 1):
-            t = below(words[base + 1 + j - first], j + 1)
-            t += np.int64(t >= value)
-            last = j + np.int64(j >= value)
-            taken = np.int64((out[i, t >> 6] >> np.uint64(t & 63)) & ONE)
-            t += taken * (last - t)
-            out[i, t >> 6] |= ONE << np.uint64(t & 63)
-        if inside:
-            out[i, value >> 6] |= ONE << np.uint64(value & 63)
+            last = np.uint64(j)
+            t = np.uint64(below(drawn[np.uint64(j - first)], last + ONE))
+            t += np.uint64(seen[t] == i + 1) * (last - t)
+            seen[t] = i + 1
+            t += np.uint64(t >= value)
+            row[t >> six] |= ONE << (t & low_six)
+        row[value >> six] |= np.uint64(inside) << (value & low_six)
+
+
+@njit(cache=True, nogil=True)
+def sample_unary(values, words, lanes, digits, hit, out):
+    """Unary encoding, 64 values at a time.
+
+    Going through the binary digits of q from the lowest, OR where the digit is one and AND where it is zero, with a
+    fresh random word each, gives 64 independent bits that are one with probability exactly q. Each step waits for the
+    one before, so four lanes go side by side. The true value's bit is then replaced by one of probability hit / 2^48.
+    """
+    count = digits.shape[0]
+    for i in range(values.shape[0]):
+        start = (1 + lanes * count) * i
+        row = out[i]
+        for lane in range(0, lanes - 3, 4):
+            a = words[start + 1 + lane * count : start + 1 + (lane + 1) * count]
+            b = words[start + 1 + (lane + 1) * count : start + 1 + (lane + 2) * count]
+            c = words[start + 1 + (lane + 2) * count : start + 1 + (lane + 3) * count]
+            d = words[start + 1 + (lane + 3) * count : start + 1 + (lane + 4) * count]
+            w = x = y = z = np.uint64(0)
+            for k in range(count):
+                if digits[k]:
+                    w, x, y, z = w | a[k], x | b[k], y | c[k], z | d[k]
+                else:
+                    w, x, y, z = w & a[k], x & b[k], y & c[k], z & d[k]
+            row[lane], row[lane + 1], row[lane + 2], row[lane + 3] = w, x, y, z
+        for lane in range(lanes - lanes % 4, lanes):
+            w = np.uint64(0)
+            for k in range(count):
+                word = words[start + 1 + lane * count + k]
+                w = (w | word) if digits[k] else (w & word)
+            row[lane] = w
+        value = np.int64(values[i])
+        mask = ONE << np.uint64(value & 63)
+        one = np.int64(words[start] >> SHIFT) < hit
+        row[value >> 6] = (row[value >> 6] | mask) if one else (row[value >> 6] & ~mask)
 
 
 @njit(cache=True, nogil=True)
@@ -196,11 +234,9 @@ def count_hashed(seeds, starts, widths, bits, polynomial, low, high, block, coun
             for k in range(bits):
                 done = 1 << k
                 if done < step:
-                    for j in range(done):
-                        low[done + j] = low[j] ^ row
+                    _double(low, done, row)
                 elif done < length:
-                    for j in range(done // step):
-                        high[done // step + j] = high[j] ^ row
+                    _double(high, done // step, row)
                 elif offset & done:
                     base ^= row
                 row <<= ONE
@@ -218,6 +254,14 @@ def count_hashed(seeds, starts, widths, bits, polynomial, low, high, block, coun
                 pending = 0
         for j in range(filled):
             counts[offset + j] += block[j]
+
+
+@njit(cache=True, nogil=True)
+def _double(table, done, row):
+    """Fill the second half of a table from its first half."""
+    first, second = table[:done], table[done : 2 * done]
+    for j in range(done):
+        second[j] = first[j] ^ row
 
 
 @njit(cache=True, nogil=True)

@@ -96,10 +96,10 @@ class Unary(BitVector):
         return np.array(lanes, dtype=np.uint64)
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        from discreet.mechanisms.kernels import sample_unary
+        from discreet.mechanisms.kernels_categorical import sample_unary
 
         digits = np.array(self._digits_low_first)
-        sample_unary(values, words, self.words_per_report, self.lanes, digits, self.hit, out)
+        sample_unary(values, words, self.lanes, digits, self.hit, out)
         out[:, -1] &= np.uint64(self._tail_mask)
 
     def _document(self) -> dict[str, Any]:
