@@ -171,3 +171,17 @@ export class Ledger {
   /** What was answered, what it cost together (rounded up), and the limit. */
   statement(): Promise<{ entries: Entry[]; epsilon: number; limit: number }>;
 }
+
+/** The media type of an upload. */
+export const MEDIA_TYPE: string;
+/** The channel of a round that a report id answers; `ends` says where each channel ends on a scale of 2^48. */
+export function channelOf(campaign: Uint8Array, round: number, id: Uint8Array, ends: number[]): Promise<number>;
+/** The report id for which an invitation ticket is spent. */
+export function ticketId(campaign: Uint8Array, ticket: Uint8Array): Promise<Uint8Array>;
+/** The body of an upload. */
+export function writeUpload(
+  campaign: Uint8Array,
+  round: number,
+  width: number,
+  answers: { id: Uint8Array; report: Uint8Array }[],
+): Uint8Array;

@@ -1,7 +1,8 @@
 // What has no counterpart in Python: limits, the ledger, the shipped types.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import test from "node:test";
+import { gzipSync } from "node:zlib";
 import * as discreet from "../src/index.js";
 import { hex } from "../src/entropy.js";
 
@@ -105,6 +106,22 @@ test("an issued id is kept: a second one is not used for the same answer", async
   assert.equal(report / BigInt(mechanism.buckets), seed);
 });
 
+test("under another id an answer has other words", async () => {
+  const mechanism = await Mechanism.fromJSON(documents("window").find((text) => text.includes('"piecewise"')));
+  const text = JSON.stringify({ secret: "07".repeat(32), entries: [] });
+  const reports = [1, 2].map(async (byte) => {
+    const ledger = new Ledger({ storage: { get: () => text, set: () => {} }, limit: 5 });
+    return (await ledger.answer("q", mechanism, 0.5, { id: new Uint8Array(16).fill(byte) })).report;
+  });
+  assert.notDeepEqual(await reports[0], await reports[1]);
+});
+
+test("the source stays small", () => {
+  const names = readdirSync(new URL("../src", import.meta.url));
+  const source = names.map((name) => readFileSync(new URL(`../src/${name}`, import.meta.url), "utf8")).join("");
+  assert.ok(gzipSync(source).length < 17000 && gzipSync(source.replace(/\/\*\*.*?\*\//gs, "")).length < 13000);
+});
+
 test("nothing leaves when the ledger cannot be written or read", async () => {
   const mechanism = await Mechanism.fromJSON(response);
   const colours = new Categories(["red", "blue"]);
@@ -119,7 +136,7 @@ test("nothing leaves when the ledger cannot be written or read", async () => {
 
 test("index.d.ts declares what is exported, and every public method", () => {
   const text = readFileSync(new URL("../index.d.ts", import.meta.url), "utf8");
-  const declared = [...text.matchAll(/^export (?:class|function) (\w+)/gm)].map(([, name]) => name);
+  const declared = [...text.matchAll(/^export (?:class|function|const) (\w+)/gm)].map(([, name]) => name);
   assert.deepEqual(declared.sort(), Object.keys(discreet).sort());
   for (const name of ["Ratio", "Entropy", "Mechanism", "Interval", "Bucket", "Categories", "Range", "Ledger", "MemoryStorage"]) {
     const body = text.match(new RegExp(`^export class ${name} .*?^}`, "ms"))[0];

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { Entropy, Mechanism, readEncoder } from "../src/index.js";
-import { hex, unhex } from "../src/entropy.js";
+import { channelOf, Entropy, Mechanism, readEncoder, ticketId, writeUpload } from "../src/index.js";
+import { hex, unhex, Words } from "../src/entropy.js";
 import { canonical, spell } from "../src/wire.js";
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
@@ -39,6 +39,11 @@ for (const [row, vector] of read("mechanisms").entries()) {
     const [entropy, one] = [new Entropy(unhex(vector.key)), []];
     for (const x of vector.inputs) one.push(await mechanism.privatize(x, { entropy }));
     assert.equal(packed(mechanism, one), vector.packed);
+    for (const { input, words, packed: expected } of vector.edges) {
+      const given = new Words(new Uint8Array(8 * words.length));
+      words.forEach((word, i) => given.view.setBigUint64(8 * i, BigInt(word), true));
+      assert.equal(hex(mechanism.pack(await mechanism.sample(input, given))), expected, `${input} ${words}`);
+    }
   });
   if (!vector.report_ids) continue;
   test(`mechanism ${row}: ${kind}, its coin fixed by the report's id`, async () => {
@@ -70,4 +75,16 @@ test("values become the inputs of Python, or are refused", () => {
 
 test("numbers are spelled as Python spells them", () => {
   for (const text of read("numbers")) assert.equal(spell(Number(text)), text);
+});
+
+test("uploads have the bytes and the channels of Python", async () => {
+  for (const { campaign, round, width, answers, ends, channels, body, ticket_ids } of read("uploads")) {
+    const where = unhex(campaign);
+    const ours = answers.map(([id, report]) => ({ id: unhex(id), report: unhex(report) }));
+    assert.equal(hex(writeUpload(where, round, width, ours)), body);
+    for (const [i, { id }] of ours.entries()) {
+      assert.equal(await channelOf(where, round, id, ends), channels[i]);
+      assert.equal(hex(await ticketId(where, id)), ticket_ids[i]);
+    }
+  }
 });
