@@ -53,3 +53,8 @@ def test_values_become_the_same_inputs():
 
 def test_numbers_have_one_spelling():
     assert all(repr(float(text)) == text for text in read("numbers"))
+
+
+def test_uploads_have_the_same_bytes_and_channels():
+    for row in read("uploads"):
+        assert make.upload(*(row[key] for key in ("campaign", "round", "width", "answers", "ends"))) == row

@@ -4,6 +4,7 @@ entropy.json      keys, seeds and secrets, and the words they give
 mechanisms.json   documents, and what follows: id, exact ratio, epsilon, packed reports of given inputs and key
 refused.json      documents that must be refused, with the error's name
 encoders.json     values and their canonical inputs
+uploads.json      bodies of uploads, and what a report's id decides
 numbers.json      the one spelling of floats in documents
 
 A published vector never changes: a document's meaning is fixed for ever (docs/wire.md). So the tests compute from the
@@ -20,9 +21,11 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet import envelope
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms import entries
+from discreet.mechanisms.haar_bit import haar_bit
 from discreet.mechanisms.mixture import Mixture
 from discreet.mechanisms.oracle import PublicOracle
 from discreet.mechanisms.privrm import range_mechanism
@@ -53,6 +56,10 @@ class Dice:
         """Return a number in [-1, 1)."""
         return self.below(1 << 53) / (1 << 52) - 1.0
 
+    def bytes(self, count: int) -> str:
+        """Return random bytes, hexadecimal."""
+        return self._entropy.read(count).hex() if count else ""
+
     def weights(self, count: int, spread: int) -> list[int]:
         """Return weights that sum to 2^48, none more than about ``spread`` times another."""
         raw = [1000 + self.below(1000 * spread) for _ in range(count)]
@@ -67,6 +74,38 @@ class Dice:
 def words(key: str, count: int) -> list[str]:
     """Return the first words of a key, as texts (JavaScript's numbers end at 2^53)."""
     return [str(word) for word in dc.Entropy.from_key(bytes.fromhex(key)).words(count).tolist()]
+
+
+def draw(m: Any, x: Any, given: list[int]) -> str:
+    """Return the packed report of one input and given words."""
+    report = m._one(m._check_one(x), given)
+    return str(m.pack(report[None, :] if isinstance(report, np.ndarray) else [report]).hex())
+
+
+def edges(m: Any, inputs: list[Any], dice: "Dice") -> list[dict[str, Any]]:
+    """Return pairs of neighbouring words with different reports, found by bisection: what random words never hit."""
+    found: list[dict[str, Any]] = []
+    for turn in range(24):
+        x, place = inputs[dice.below(len(inputs))], turn % min(3, m.words_per_report)
+        given = [dice.below(1 << 64) for _ in range(m.words_per_report)]
+        low, high = sorted((dice.below(1 << 64), dice.below(1 << 64)))
+        if turn % 4 == 3:  # the low bits alone, which a mixture's coin is made of
+            low = high & ~0xFFFF
+            high = low + 0xFFFF
+
+        def report(word: int, x: Any = x, place: int = place, given: list[int] = given) -> str:
+            return draw(m, x, [*given[:place], word, *given[place + 1 :]])
+
+        first = report(low)
+        if first == report(high):
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if report(middle) == first else (low, middle)
+        for word in (low, high):
+            texts = [str(w) for w in [*given[:place], word, *given[place + 1 :]]]
+            found.append({"input": x, "words": texts, "packed": report(word)})
+    return found
 
 
 def follow(document: str, key: str, inputs: list[Any]) -> dict[str, Any]:
@@ -84,6 +123,7 @@ def follow(document: str, key: str, inputs: list[Any]) -> dict[str, Any]:
         "inputs": inputs,
         "packed": m.pack(m.privatize(values, dc.Entropy.from_key(bytes.fromhex(key)))).hex(),
     }
+    vector["edges"] = edges(m, inputs, Dice(4)) if m.words_per_report < 20 else []
     if isinstance(m, PublicOracle):  # the same again, the public coin fixed by the report id
         ids = [struct.pack("<QQ", i, 2**64 - 1 - i) for i in range(len(inputs))]
         coins = [m.public_word(report_id) for report_id in ids]
@@ -99,6 +139,23 @@ def refusal(document: str) -> str:
     except DiscreetError as error:
         return type(error).__name__
     raise AssertionError(f"this document should be refused: {document[:200]}")
+
+
+def upload(campaign: str, number: int, width: int, answers: list[list[str]], ends: list[int]) -> dict[str, Any]:
+    """Return the vector of an upload of (id, report)."""
+    where, n = bytes.fromhex(campaign), len(answers)
+    ids = envelope.pad(bytes.fromhex("".join(i for i, _ in answers)), n, 16)
+    reports = np.vstack([envelope.pad(bytes.fromhex(report), 1, width) for _, report in answers])
+    return {
+        "campaign": campaign,
+        "round": number,
+        "width": width,
+        "answers": answers,
+        "ends": ends,
+        "channels": envelope.channels_of(where, number, ids, ends).tolist(),
+        "body": envelope.write_upload(where, number, ids, reports).hex(),
+        "ticket_ids": [envelope.ticket_id(where, bytes.fromhex(i)).hex() for i, _ in answers],
+    }
 
 
 def encoder(description: dict[str, Any]) -> Any:
@@ -157,9 +214,12 @@ def named() -> list[Any]:
         ("local-hashing", 2.0, {"size": 100_000}),
         ("local-hashing", 1.0, {"size": 16, "bits": 4, "buckets": 3}),
         ("count-mean-sketch", 1.0, {"size": 1000, "hashes": 1, "width": 16}),
+        ("count-mean-sketch", 3.0, {"size": 60_000, "hashes": 2, "width": 4}),
         ("count-mean-sketch", 2.0, {"size": 100_000, "hashes": 1024, "width": 128, "seed": 5}),
         ("hadamard-response", 1.0, {"size": 20}),
         ("hadamard-response", 3.0, {"size": 20, "blocks": 4}),
+        ("hadamard-response", 0.5, {"size": 20, "blocks": 2}),
+        ("hadamard-response", 1.0, {"size": 3, "blocks": 3}),
         ("hadamard-randomized-response", 1.0, {"size": 20}),
         ("projective-geometry", 1.0, {"size": 100}),
         ("projective-geometry", 3.0, {"size": 1000}),
@@ -170,7 +230,8 @@ def named() -> list[Any]:
         range_mechanism("privrm-star", "piecewise", 2.0),
         range_mechanism("outside-symbol", "n-output", 1.0),
     ]
-    return [dc.mechanism(name, epsilon, **options) for name, epsilon, options in chosen] + ranged
+    haar = [haar_bit(1.0, size=2), haar_bit(0.5, size=100)]
+    return [dc.mechanism(name, epsilon, **options) for name, epsilon, options in chosen] + ranged + haar
 
 
 def invented(seed: int, count: int) -> list[Any]:
@@ -189,7 +250,7 @@ def invented(seed: int, count: int) -> list[Any]:
         return claimed(Table, knots, rows, [dice.real() * 10.0 ** (dice.below(40) - 20) for _ in range(cells)])
 
     def window(numeric: bool) -> Window:
-        positions, width = 2 + dice.below(40), 1 + dice.below(12)
+        positions, width = 2 + dice.below(40) // (1 + 9 * dice.below(2)), 1 + dice.below(12)
         low = TOTAL // (40 * (positions + width))
         profile = [low + w for w in dice.weights(width, 3)]
         profile[0] -= sum(profile) + (positions - 1) * low - TOTAL
@@ -199,6 +260,10 @@ def invented(seed: int, count: int) -> list[Any]:
         made += [table(), window(True), window(False)]
         made.append(claimed(Mixture, 1 + dice.below(65535), [table(), window(True)]))
         digits, hit = 2 + dice.below(47), TOTAL // 2 + dice.below(TOTAL // 2)
+        inner = [table(), window(True), claimed(Mixture, 1 + dice.below(65535), [table(), window(True)])][dice.below(3)]
+        tags = sorted(1 + dice.below(TOTAL - 1) for _ in range(2))
+        silent = bool(dice.below(2))
+        made.append(claimed(Ranged, inner, tags[1], tags[0], dice.weights(inner.alphabet, 3), silent=silent))
         made.append(claimed(Unary, 2 + dice.below(200), hit, 1 + dice.below((1 << digits) // 2), digits))
     return made
 
@@ -234,6 +299,7 @@ def bad_documents() -> list[str]:
     bad += [
         "", "[]", "null", "1", '"x"', "{}", "{", text[:-1], text + "x", text + text, "\ufeff" + text, "[" * 5000,
         '{"discreet":1.0}', '{"discreet":1e0}', '{"discreet":NaN}', '{"discreet":01}', '{"discreet":true}',
+        *(text.replace('"discreet":1', f'"discreet":{one}') for one in ("1.0", "1e0", "1E0", "10e-1", "+1", "1.")),
         text.replace('"epsilon"', '"kind":"table","epsilon"'),
         text.replace('"kind"', '"k\\u0069nd":"table","kind"'),
         text.replace(str(high), f"{high}.0"), text.replace(str(high), "1" * 400), text.replace('"1.0"]', '"1.0",]'),
@@ -301,6 +367,7 @@ def bad_oracles() -> list[str]:
         "hadamard": [{"width": 3}, {"width": 2**27}, {"first": 2}, {"hit": 1}, {"hit": TOTAL - 1}],
         "projective": [{"field": 4}, {"field": 257}, {"dimension": 2}, {"dimension": 25}, {"hit": 1}, {"hit": TOTAL}],
         "hadamard-bit": [{"high": TOTAL}, {"high": 1}, {"high": TOTAL - 1}],
+        "haar-bit": [{"high": TOTAL}, {"high": 1}, {"high": TOTAL - 1}],
         "hashing": [{"bits": 5}, {"bits": 4, "size": 17}, {"buckets": 1}, {"buckets": 40_000}, {"low": TOTAL},
                     {"low": 1}],
         "sketch": [{"width": 48}, {"width": 65536}, {"hashes": 3}, {"hashes": 0}, {"hit": TOTAL}, {"ones": 0},
@@ -354,6 +421,14 @@ def make() -> dict[str, Any]:
         description = {"interval": wage, "range": [50_000.0, 100_000.0], "region": region, "clip": clip}
         encoders.append((description, [*region, 50_000.0, 1e5, 55_000.1, 70_000.3, 80_001.0, *wages]))
     encoders.append(({"labels": ["red", "green", "blue", "Zürich"]}, ["blue", "red", "mauve", "Zürich"]))
+    uploads = [
+        upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
+        for number, width, sizes, ends in (
+            (1, 1, [1], [TOTAL]),
+            (2, 5, [1, 5, 2, 0, 3], envelope.thresholds([1.0, 3.0])),
+            (70_000, 300, [300, 1] * 4, envelope.thresholds([0.2, 0.3, 0.5, 1.0])),
+        )
+    ]
     return {
         "entropy": {
             "keys": [{"key": key, "words": words(key, 40)} for key in (KEY, "00" * 32)],
@@ -368,6 +443,7 @@ def make() -> dict[str, Any]:
         "encoders": [
             {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} for d, values in encoders
         ],
+        "uploads": uploads,
         "numbers": [repr(x) for x in numbers],
     }
 
