@@ -128,8 +128,15 @@ def toss(words, coin, first, second, shift, out):
 
 @njit(cache=True, nogil=True)
 def count_values(reports, counts):
-    """Histogram of small integers, in four tables so that equal neighbours do not wait for each other."""
+    """Histogram of small integers, in four tables so that equal neighbours do not wait for each other.
+
+    A large alphabet is counted in place: equal neighbours are rare, and four tables would not stay in cache.
+    """
     size = counts.shape[0]
+    if size > 1 << 16:
+        for value in reports:
+            counts[value] += 1
+        return
     tables = np.zeros((4, size), dtype=np.int64)
     n = reports.shape[0]
     whole = n - n % 4
