@@ -1,4 +1,4 @@
-"""Numbers read off a histogram: mean, variance, quantiles, cumulative and range probabilities.
+"""Numbers read off a histogram: mean, variance, quantiles, cumulative and range probabilities, means of ranges.
 
 A histogram over [0, 1] stands for a density that is even within each bucket: its cumulative distribution is linear
 there. A functional is called with f for its value, and gives its gradient for first-order errors.
@@ -152,6 +152,35 @@ class Quantile:
         stretch = Quantile(self.level + around)(f) - Quantile(self.level - around)(f)
         density = 2.0 * around / max(stretch, 1e-12)
         return (self.level - Cdf(x).gradient(f)) / density
+
+
+@dataclass(frozen=True, slots=True)
+class RangeMean:
+    """Mean of the part of the density that lies in [low, high].
+
+    Examples
+    --------
+    >>> round(RangeMean(0.5, 1.0)(np.array([0.2, 0.8])), 12)
+    0.75
+    """
+
+    low: float
+    high: float
+
+    def __call__(self, f: Vector, /) -> float:
+        inside = f * Range(self.low, self.high).gradient(f)
+        mass = float(inside.sum())
+        return float(inside @ self._middles(f.size)) / mass if mass > 0 else 0.5 * (self.low + self.high)
+
+    def gradient(self, f: Vector, /) -> Vector:
+        """Distance from the mean of the range for each bucket's share in it, over the mass of the range."""
+        inside = Range(self.low, self.high).gradient(f)
+        return inside * (self._middles(f.size) - self(f)) / max(float(f @ inside), 1e-12)
+
+    def _middles(self, size: int) -> Vector:
+        """Middle of what each bucket has inside the range."""
+        edges = np.clip(np.arange(size + 1) / size, self.low, self.high)
+        return np.asarray(0.5 * (edges[1:] + edges[:-1]))
 
 
 def bucket_centres(size: int) -> Vector:

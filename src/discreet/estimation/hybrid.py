@@ -55,6 +55,8 @@ def hybrid(
     n: float,
     functions: int = 64,
     bucket_variances: tuple[float, ...] = BUCKET_VARIANCES,
+    parsimony: float = PARSIMONY,
+    undersmoothing: float = 1.0,
 ) -> Posterior:
     """Joint posterior mode from a channel's tally and an oracle's estimates of the same buckets.
 
@@ -74,6 +76,10 @@ def hybrid(
         Size of the spline basis.
     bucket_variances : tuple of float
         Candidates for τ², ascending.
+    parsimony : float
+        The smallest τ² whose evidence is within so many nats of the best is taken.
+    undersmoothing : float
+        The spline's smoothness is divided by this, as in `spline.log_spline`.
     """
     model = SplineModel(channel, counts, functions)
     leaves = np.asarray(estimates, dtype=np.float64)
@@ -81,14 +87,14 @@ def hybrid(
         raise ValueError(f"One finite estimate is needed for each of the {model.basis.shape[0]} buckets.")
     if not bucket_variances or min(bucket_variances) <= 0 or list(bucket_variances) != sorted(bucket_variances):
         raise ValueError("The candidate variances of the bucket effects must be positive and ascending.")
-    joint = _JointModel(model, leaves, oracle_variance(p, q, n))
+    joint = _JointModel(model, leaves, oracle_variance(p, q, n), undersmoothing)
     fits: list[Posterior] = []
     for variance in bucket_variances:
         fits.append(joint.fit(variance))
         if fits[-1].evidence < max(fit.evidence for fit in fits) - 50.0:
             break
     best = max(fit.evidence for fit in fits)
-    return next(fit for fit in fits if fit.evidence >= best - PARSIMONY)
+    return next(fit for fit in fits if fit.evidence >= best - parsimony)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +147,13 @@ class HybridDeviations:
 class _JointModel:
     """The joint posterior, warm-started from one τ² to the next."""
 
-    def __init__(self, model: SplineModel, leaves: Vector, variance: float) -> None:
+    def __init__(self, model: SplineModel, leaves: Vector, variance: float, undersmoothing: float = 1.0) -> None:
         from scipy.linalg import solve_triangular
 
         self.model, self.leaves, self.variance = model, leaves, variance
-        self.spline = model.best()
+        best = model.best()
+        rough = undersmoothing != 1.0
+        self.spline = model.fit(best.smoothness / undersmoothing, best.coefficients) if rough else best
         # Coordinates in which the spline's posterior is a unit ball; L-BFGS likes those.
         precision = model.information(self.spline.f, np.asarray(model.channel @ self.spline.f))
         precision += self.spline.smoothness * model.penalty + model.pin

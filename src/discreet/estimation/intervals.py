@@ -80,7 +80,7 @@ def posterior_interval(posterior: Posterior, functional: Functional, level: floa
         Confidence level.
     """
     value = functional(posterior.f)
-    return _normal(value, posterior.standard_error(functional.gradient(posterior.f)), level)
+    return normal_bounds(value, posterior.standard_error(functional.gradient(posterior.f)), level)
 
 
 def decoded_interval(
@@ -121,7 +121,7 @@ def decoded_interval(
         square = error**2
         value, error = decode((centres - value) ** 2 + 1.0 / (12.0 * centres.size**2))
         value -= square
-    return _normal(value, error, level)
+    return normal_bounds(value, error, level)
 
 
 def _decoding(channel: Operator, tally: Vector) -> Vector | None:
@@ -183,11 +183,13 @@ def bootstrap(
         row[:] = [functional(f) for functional in functionals]
     errors = values.std(axis=0, ddof=1)
     return [
-        _normal(functional(fitted), float(error), level) for functional, error in zip(functionals, errors, strict=True)
+        normal_bounds(functional(fitted), float(error), level)
+        for functional, error in zip(functionals, errors, strict=True)
     ]
 
 
-def _normal(value: float, error: float, level: float) -> Bounds:
+def normal_bounds(value: float, error: float, level: float) -> Bounds:
+    """The symmetric normal interval around a value with this standard error."""
     if not 0 < level < 1:
         raise ValueError(f"A confidence level lies strictly between 0 and 1, not {level}.")
     reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * error

@@ -1,9 +1,11 @@
 """Plans: a question, the rounds that answer it, and the estimate."""
 
 from discreet.plans.base import Channel, Estimate, Plan, Round
+from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.means import Means
 from discreet.plans.simulate import simulate
+from discreet.plans.variance import Variance
 
-__all__ = ["Channel", "Estimate", "Frequency", "Mean", "Means", "Plan", "Round", "simulate"]
+__all__ = ["Channel", "Distribution", "Estimate", "Frequency", "Mean", "Means", "Plan", "Round", "Variance", "simulate"]

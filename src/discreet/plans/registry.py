@@ -5,11 +5,19 @@ from typing import Any
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import Plan
+from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.means import Means
+from discreet.plans.variance import Variance
 
-QUESTIONS: dict[str, type[Plan]] = {"mean": Mean, "frequency": Frequency, "means": Means}
+QUESTIONS: dict[str, type[Plan]] = {
+    "mean": Mean,
+    "frequency": Frequency,
+    "means": Means,
+    "distribution": Distribution,
+    "variance": Variance,
+}
 
 
 def read_domain(values: Any) -> Interval | Categories:

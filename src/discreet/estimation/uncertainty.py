@@ -1,0 +1,95 @@
+"""How sure one may be of anything read off an estimated histogram.
+
+Two kinds, with one face: `bounds` for a functional and `draws` for bands.
+
+* `PosteriorUncertainty`: the Laplace posterior of a log-spline, undersmoothed so that its bias is small beside its
+  spread (`intervals`); for a variance, where the channel allows it, the unbiased decoding instead.
+* `DrawnUncertainty`: for linear, unbiased estimates (hierarchies, oracles): histograms drawn around the raw one. A
+  functional is taken at the mended histogram f and moved by one step to the raw one, T(f) + T'(f)·(raw - f): unbiased
+  to first order, although f, being mended, is not.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.estimation.band import Operator, Vector
+from discreet.estimation.functionals import Functional, Variance
+from discreet.estimation.intervals import Bounds, decoded_interval, normal_bounds, posterior_interval
+from discreet.estimation.spline import Posterior
+
+
+class Uncertainty(Protocol):
+    """What an estimated histogram knows of its own errors."""
+
+    def bounds(self, functional: Functional, level: float) -> Bounds:
+        """Interval of a number read off the histogram."""
+
+    def draws(self, count: int) -> Vector:
+        """Histograms that might as well be the truth, one row each; some entries may be negative."""
+
+
+class PosteriorUncertainty:
+    """From the posterior of a log-spline, made when it is first needed.
+
+    Parameters
+    ----------
+    make : callable
+        Fits the undersmoothed posterior.
+    channel, counts : Operator and array, optional
+        A channel whose reports decode without bias to a variance, and its tally.
+    """
+
+    def __init__(
+        self, make: Callable[[], Posterior], channel: Operator | None = None, counts: npt.ArrayLike | None = None
+    ) -> None:
+        self._make, self._channel, self._counts = make, channel, counts
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The undersmoothed posterior."""
+        return self._make()
+
+    def bounds(self, functional: Functional, level: float) -> Bounds:
+        """Interval of a number read off the histogram."""
+        if isinstance(functional, Variance) and self._channel is not None and self._counts is not None:
+            try:
+                return decoded_interval(self._channel, self._counts, functional, level)
+            except ValueError:
+                pass  # this channel has no polynomial decoding
+        return posterior_interval(self.posterior, functional, level)
+
+    def draws(self, count: int) -> Vector:
+        """Histograms from the posterior."""
+        return self.posterior.draws(count)
+
+
+@dataclass(frozen=True)
+class DrawnUncertainty:
+    """From histograms drawn around an unbiased, linear estimate.
+
+    Attributes
+    ----------
+    mended, raw : array
+        The histogram shown, and the unbiased one it was made from.
+    errors : array
+        Draws of the raw estimate's error, one row each.
+    """
+
+    mended: Vector
+    raw: Vector
+    errors: Vector
+
+    def bounds(self, functional: Functional, level: float) -> Bounds:
+        """Interval of a number read off the histogram."""
+        gradient = functional.gradient(self.mended)
+        value = functional(self.mended) + float(gradient @ (self.raw - self.mended))
+        return normal_bounds(value, float((self.errors @ gradient).std(ddof=1)), level)
+
+    def draws(self, count: int) -> Vector:
+        """Raw histograms with other errors."""
+        return np.asarray(self.raw + self.errors[:count])

@@ -1,0 +1,175 @@
+"""Variance: how far a number spreads, from its distribution or in two rounds.
+
+    round 1: half of the people, their number;  m, its mean with standard error s
+    round 2: the others, (x - m)^2;             variance = mean of (x - m)^2 - s^2
+
+[square-wave, section 6.1, for mean mechanisms.] E (x - m)^2 = variance + (mean - m)^2, and s^2 is what the last term is
+on average. The papers leave it in; it matters only for few people. Each person answers once, with the whole epsilon.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.domains import Encoded, Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.registry import mechanism
+from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
+from discreet.plans.distribution import Distribution
+from discreet.plans.mean import best_mean_mechanism, decoded_mean
+
+METHODS = ("distribution", "two-round")
+
+
+@dataclass(frozen=True)
+class SquaredDeviation:
+    """Numbers of an interval as their squared distance from a centre, scaled to [-1, 1]."""
+
+    domain: Interval
+    centre: float
+
+    @property
+    def largest(self) -> float:
+        """The largest squared distance within the domain."""
+        return max(self.centre - self.domain.low, self.domain.high - self.centre) ** 2
+
+    def encode(self, values: Any) -> Encoded:
+        """Clip, then square the distance."""
+        scaled = self.domain.encode(values)
+        squares = np.square(self.domain.decode(scaled.inputs) - self.centre)
+        return Encoded(np.clip(squares * (2 / self.largest) - 1, -1.0, 1.0), scaled.clipped_low, scaled.clipped_high)
+
+    def decode(self, canonical: float) -> float:
+        """Return a number of [-1, 1] as a squared distance."""
+        return (canonical + 1) * self.largest / 2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {"interval": self.domain.to_dict(), "squared_deviation_from": self.centre}
+
+
+class Variance(Plan):
+    """The variance of a number.
+
+    Parameters
+    ----------
+    domain : Interval
+        What people hold; values outside are clipped.
+    epsilon : float
+        Privacy of each participant.
+    method : str
+        "distribution" (one round, `Distribution`) or "two-round".
+    level : float
+        Of the interval.
+    mechanism : str
+        The mean mechanism of "two-round", or "auto": the least worst-case variance.
+    options
+        Of `Distribution`; ``method`` is named ``by`` there.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> plan = dc.Variance(dc.Interval(0, 10), epsilon=2, method="two-round", mechanism="duchi")
+    >>> dc.simulate(plan, [2.0] * 10000 + [6.0] * 10000, seed=1)
+    <variance: ... (95%); 20000 reports, epsilon 2, two-round duchi>
+    """
+
+    question = "variance"
+
+    def __init__(
+        self,
+        domain: Interval,
+        epsilon: float,
+        method: str = "distribution",
+        level: float = 0.95,
+        mechanism: str = "auto",
+        **options: Any,
+    ) -> None:
+        super().__init__(epsilon, level)
+        if not isinstance(domain, Interval):
+            raise DiscreetError(f"domain is {domain!r}; a variance needs an Interval")
+        if method not in METHODS:
+            raise DiscreetError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
+        if method == "two-round" and options:
+            raise DiscreetError(f"option {next(iter(options))!r} belongs to method 'distribution'")
+        self.domain, self.method, self._options, self._name = domain, method, options, mechanism
+        if method == "two-round":
+            self.mechanism = _mean_mechanism(mechanism, self.epsilon)
+        else:
+            rest = {key: value for key, value in options.items() if key != "by"}
+            self.distribution = Distribution(domain, epsilon, method=options.get("by", "auto"), level=level, **rest)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        return {
+            "domain": self.domain.to_dict(),
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "level": self.level,
+            "mechanism": self._name,
+        } | self._options
+
+    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+        """Return the round of the numbers, then that of their squared deviations."""
+        if self.method == "distribution":
+            return self.distribution.round(tallies)
+        if not tallies:
+            return Round(1, (Channel("number", self.mechanism, self.domain),), share=0.5)
+        if len(tallies) == 1:
+            return Round(2, (Channel("square", self.mechanism, self._squares(tallies)),))
+        return None
+
+    def _squares(self, tallies: Sequence[RoundTally]) -> SquaredDeviation:
+        tally = self.mechanism.check_tally(tallies[0]["number"])
+        mean, _ = decoded_mean(self.mechanism, tally)
+        return SquaredDeviation(self.domain, self.domain.decode(min(max(mean, -1.0), 1.0)))
+
+    def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
+        """Return the variance."""
+        if self.method == "distribution":
+            answer = self.distribution.estimate(tallies).variance
+            return Estimate(
+                self.question,
+                answer.value,
+                answer.interval,
+                self.level,
+                answer.n,
+                self.epsilon,
+                f"distribution {answer.method}",
+                answer.assumed,
+                answer.details,
+            )
+        if len(tallies) != 2:
+            raise DiscreetError(f"a variance in two rounds needs the tallies of both, not of {len(tallies)}")
+        first, second = tallies[0]["number"], self.mechanism.check_tally(tallies[1]["square"])
+        _, error = decoded_mean(self.mechanism, first)
+        squares = self._squares(tallies)
+        mean, spread = decoded_mean(self.mechanism, second)
+        value = squares.decode(mean) - (error * self.domain.width / 2) ** 2
+        standard_error = spread * squares.largest / 2
+        low, high = normal_interval(value, standard_error, self.level)
+        most = self.domain.width**2 / 4
+        return Estimate(
+            self.question,
+            min(max(value, 0.0), most),
+            (min(max(low, 0.0), most), min(max(high, 0.0), most)),
+            self.level,
+            first.n + second.n,
+            self.epsilon,
+            f"two-round {self.mechanism.name}",
+            (
+                f"values outside {self.domain} count as its nearest end",
+                "participants of both rounds are random samples of the same people",
+            ),
+            {"standard_error": standard_error, "centre": squares.centre},
+        )
+
+
+def _mean_mechanism(name: str, epsilon: float) -> Any:
+    """Return a mean mechanism by name, or the best."""
+    chosen = best_mean_mechanism(epsilon) if name == "auto" else mechanism(name, epsilon)
+    if not chosen.numeric:
+        raise DiscreetError(f"mechanism is {name!r}; a variance in two rounds needs one for numbers")
+    return chosen
