@@ -12,9 +12,10 @@ from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.privrm import METHODS, range_mechanism
 from discreet.mechanisms.ranged import OUTSIDE, Ranged
 from discreet.plans import range_estimate
-from discreet.plans.range_design import Belief, RangeEncoder, dense_region, mean_error, predicted_variance, ranked
+from discreet.plans.range_design import Belief, RangeEncoder, predicted_variance, ranked
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_means import RangeMeans
+from discreet.plans.range_region import dense_region, mean_error
 from discreet.tallies import Tally
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "mechanisms" / "ranged_reference.json").read_text())
@@ -227,6 +228,13 @@ def test_the_region_stays_wide_where_halving_only_costs():
     assert dense_region(points, uniform, -1, 1, mean_error(sources, 1e5, -1, 1)) == (-1, 1)
     spike = np.where(points < -0.9, 1.0, 0.0)
     assert dense_region(points, spike, -1, 1, mean_error(sources, 1e5, -1, 1))[1] < -0.7
+    # noise in an empty tail keeps the region wide, unless it is taken for what it is; a real tail is not empty
+    floor = spike / spike.sum() * 0.995 + 0.005 / 401
+    error = mean_error(sources, 1e7, -1, 1)
+    assert dense_region(points, floor, -1, 1, error) == (-1, 1)
+    assert dense_region(points, floor, -1, 1, error, threshold=0.01)[1] < -0.7
+    half = np.where(points < 0, 0.6, 0.4)
+    assert dense_region(points, half, -1, 1, error, threshold=1.0) == (-1, 1)
 
 
 @pytest.mark.parametrize("method", ["direct", "distribution"])

@@ -11,7 +11,7 @@ When both tags carry a value, psi + d (tag - i) y has the same mean for every d:
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +27,6 @@ from discreet.mechanisms.registry import entries
 from discreet.privacy.exact import TOTAL
 
 Region = tuple[float, float]
-Criterion = Callable[[Floats, Floats, Region], float]
-"""Predicted error of a region, from point masses on the domain."""
 COARSE = 128
 """Lattice on which designs are compared: their variances are within 1 % of the fine one's."""
 INNERS = ("duchi", "piecewise", "hybrid", "square-wave", "hybrid-np", "minimax")
@@ -251,70 +249,3 @@ def _knot_weights(belief: Belief, epsilon: float) -> tuple[float, ...]:
     weights = np.bincount(left, belief.weights * (left + 1 - place), minlength=steps + 1)
     weights += np.bincount(left + 1, belief.weights * (place - left), minlength=steps + 1)
     return tuple((0.9 * weights + 0.1 / (steps + 1)).round(6).tolist())
-
-
-# -- adaptive adjustment -----------------------------------------------------------------------------------------------
-
-
-def dense_region(
-    points: Floats,
-    masses: Floats,
-    low: float,
-    high: float,
-    error: Criterion,
-    *,
-    threshold: float = 0.0,
-    steps: int = 10,
-) -> Region:
-    """Halve the region towards the denser half as long as the predicted error falls [PrivRM, algorithm 4].
-
-    A dropped half whose mass is below ``threshold`` is taken for empty: EM
-    leaves noise there that is never negative, and would otherwise keep the region wide.
-    """
-    region, kept = (low, high), masses
-    for _ in range(steps):
-        middle = (region[0] + region[1]) / 2
-        left = (points >= region[0]) & (points < middle)
-        right = (points >= middle) & (points <= region[1])
-        heavier_left = kept[left].sum() > kept[right].sum()
-        half = (region[0], middle) if heavier_left else (middle, region[1])
-        trial = kept
-        dropped = right if heavier_left else left
-        if kept[dropped].sum() < threshold:
-            trial = np.where(dropped, 0.0, kept)
-        if not error(points, trial, half) < error(points, trial, region):
-            break
-        region, kept = half, trial
-    return region
-
-
-def mean_error(sources: Iterable[Ranged], n: float, low: float, high: float, *, clip: bool = True) -> Criterion:
-    """Return the predicted squared error of the mean, noise and bias, with the best of the sources."""
-    listed = list(sources)
-
-    def error(points: Floats, masses: Floats, region: Region) -> float:
-        whole = Belief.within(points, masses, low, high, (low, high), clip=True)
-        belief = Belief.within(points, masses, low, high, region, clip=clip)
-        half = (region[1] - region[0]) / 2
-        bias = (region[0] + region[1] - low - high) / 2 + half * belief.mean - (high - low) / 2 * whole.mean
-        return min(predicted_variance(s, belief) for s in listed) * half**2 / n + bias**2
-
-    return error
-
-
-def literal_error(source: Ranged, n: float, low: float, high: float) -> Criterion:
-    """Return the criterion as printed, for reproduction only [PrivRM, equations 9 to 11].
-
-    It is the variance of the *sum* times the full width squared (half of it is right), and the square of the sum of the
-    dropped values, which depends on where zero is.
-    """
-
-    def error(points: Floats, masses: Floats, region: Region) -> float:
-        belief = Belief.within(points, masses, low, high, region, clip=False)
-        spread = np.interp(belief.points, source.inner.inputs, source.inner._second_moments) - belief.points**2
-        noise = belief.share * float(belief.weights @ spread) + (1 - belief.share) * source.drawn_square
-        dropped = (points >= low) & (points <= high) & ~((points >= region[0]) & (points <= region[1]))
-        lost = float(points[dropped] @ masses[dropped]) / float(masses.sum())
-        return n * noise * (region[1] - region[0]) ** 2 + (n * lost) ** 2
-
-    return error

@@ -27,21 +27,9 @@ from discreet.mechanisms.window import Window
 from discreet.plans import range_estimate
 from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
 from discreet.plans.mean import Mean
-from discreet.plans.range_design import (
-    COARSE,
-    Belief,
-    RangeEncoder,
-    Region,
-    check_range,
-    dense_region,
-    literal_error,
-    mean_error,
-    ranked,
-)
+from discreet.plans.range_design import COARSE, Belief, RangeEncoder, Region, check_range, ranked
+from discreet.plans.range_region import dense_region, literal_error, mean_error, noise_of_count, region_bias
 from discreet.tallies import Tally
-
-NOISE = 4.0
-"""A half of the region is taken for empty below so many standard deviations of a randomised count."""
 
 
 class RangeMean(Plan):
@@ -229,8 +217,8 @@ class RangeMean(Plan):
             region = dense_region(points, masses, low, high, literal_error(source, n, low, high))
         else:
             sources = [d.build(self.epsilon, positions=COARSE) for d in ranked(self.epsilon, whole, *self._open)[:4]]
-            noise = NOISE * math.sqrt(math.exp(self.epsilon) / max(tally.n, 1)) / math.expm1(self.epsilon)
-            region = dense_region(points, masses, low, high, mean_error(sources, n, low, high), threshold=noise)
+            error, empty = mean_error(sources, n, low, high), noise_of_count(self.epsilon, tally.n)
+            region = dense_region(points, masses, low, high, error, threshold=empty)
             source = self.choose(Belief.within(points, masses, low, high, region, clip=True), tailored=True)
         first, last = (float(self.domain.decode(end)) for end in region)
         encoder = RangeEncoder(self.domain, *self.range, (first, last), clip=not self.literal)
@@ -270,14 +258,20 @@ class RangeMean(Plan):
         if not found.enough:
             interval = self.range
             assumed.append("too few people in the range to say: the estimate is its middle, the interval all of it")
+        bias = 0.0
         if self.adaptive and found.enough:
+            points, masses = range_estimate.reconstruct(self._wave, tallies[0]["pilot"].counts)
+            places = np.asarray(self.domain.decode(points))
+            bias = abs(region_bias(places, masses, self.range, encoder.region, clip=encoder.clip))
+            interval = (max(interval[0] - bias, self.range[0]), min(interval[1] + bias, self.range[1]))
             assumed.append(
                 f"people of the range outside [{encoder.region[0]:g}, {encoder.region[1]:g}] "
                 + ("answered as its nearest end" if encoder.clip else "were left out")
-                + ": the interval does not hold the bias of that"
+                + ": the interval is wider by the bias that the pilot's distribution gives that"
             )
         details = self._counted(found.share, found.share_error, n) | {
             "standard_error": half * found.error,
+            "bias_allowed": bias,
             "enough": found.enough,
             "region": list(encoder.region),
             "mechanism": source.name,
