@@ -298,6 +298,7 @@ def bad_documents() -> list[str]:
     bad += [tighter(m) for m in invented(2, 3)]
     bad += [
         "", "[]", "null", "1", '"x"', "{}", "{", text[:-1], text + "x", text + text, "\ufeff" + text, "[" * 5000,
+        '{"discreet":1,"x":' + "[" * 9000 + "]" * 9000 + "}", "[" * 9000 + "]" * 9000,
         '{"discreet":1.0}', '{"discreet":1e0}', '{"discreet":NaN}', '{"discreet":01}', '{"discreet":true}',
         *(text.replace('"discreet":1', f'"discreet":{one}') for one in ("1.0", "1e0", "1E0", "10e-1", "+1", "1.")),
         text.replace('"epsilon"', '"kind":"table","epsilon"'),

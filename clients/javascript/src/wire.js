@@ -3,6 +3,7 @@ import { WireError } from "./errors.js";
 
 export const VERSION = 1;
 export const MAX_ENTRIES = 2 ** 20;
+const MAX_DEPTH = 16;
 const MAX_CHARACTERS = 2 ** 24;
 
 /** @typedef {Record<string, any>} Document */
@@ -31,9 +32,10 @@ export function readDocument(text) {
 }
 
 /** @param {any} value @returns {number} */
-function countKeys(value) {
+function countKeys(value, depth = 0) {
   if (value === null || typeof value !== "object") return 0;
-  const below = Object.values(value).reduce((sum, item) => sum + countKeys(item), 0);
+  if (depth > MAX_DEPTH) throw new WireError("mechanism document is nested too deeply");
+  const below = Object.values(value).reduce((sum, item) => sum + countKeys(item, depth + 1), 0);
   return below + (Array.isArray(value) ? 0 : Object.keys(value).length);
 }
 
