@@ -119,7 +119,7 @@ test("under another id an answer has other words", async () => {
 test("the source stays small", () => {
   const names = readdirSync(new URL("../src", import.meta.url));
   const source = names.map((name) => readFileSync(new URL(`../src/${name}`, import.meta.url), "utf8")).join("");
-  assert.ok(gzipSync(source).length < 17000 && gzipSync(source.replace(/\/\*\*.*?\*\//gs, "")).length < 13000);
+  assert.ok(gzipSync(source).length < 18000 && gzipSync(source.replace(/\/\*\*.*?\*\//gs, "")).length < 13000);
 });
 
 test("nothing leaves when the ledger cannot be written or read", async () => {
