@@ -15,12 +15,18 @@ def run(connection: Any) -> None:
         context.run_migrations()
 
 
-given = context.config.attributes.get("connection")
-if given is not None:
-    run(given)
-else:
-    url = context.config.get_main_option("sqlalchemy.url")
+def main(config: Any) -> None:
+    """Migrate the connection that was given, or the database that the configuration names."""
+    given = config.attributes.get("connection")
+    if given is not None:
+        run(given)
+        return
+    url = config.get_main_option("sqlalchemy.url")
     if url is None:
         raise SystemExit("sqlalchemy.url is not set; name the database to migrate")
     with create_engine(url).begin() as opened:
         run(opened)
+
+
+if hasattr(context, "config"):  # not when the module is only imported, for its documentation
+    main(context.config)

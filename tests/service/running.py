@@ -1,0 +1,120 @@
+"""Collectors for tests: in this process on a real socket, or in a process of its own that can be killed."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import uvicorn
+
+import discreet as dc
+from discreet import envelope
+from discreet.client import Campaign, Collector
+from discreet.service import Settings, Store, create_app
+
+FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1}
+"""Tests knock often; what limits do is tested on its own."""
+
+
+class Running:
+    """A collector that answers on loopback."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        self._made: list[Collector] = []
+        self.app = create_app(store, settings)
+        self.service = self.app.state.service
+        config = uvicorn.Config(self.app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none")
+        self.server = uvicorn.Server(config)
+        self.socket = config.bind_socket()
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+        while not self.server.started:
+            if not self.thread.is_alive():
+                raise RuntimeError("the collector did not start")
+            time.sleep(0.005)
+        self.token = store.new_token("tests", settings.today())
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def _run(self) -> None:
+        asyncio.run(self.server.serve(sockets=[self.socket]))
+
+    def collector(self, **options: Any) -> Collector:
+        made = Collector(self.url, self.token, **({"attempts": 1} | options))
+        self._made.append(made)
+        return made
+
+    def stop(self) -> None:
+        for made in self._made:
+            made.close()
+        self.server.should_exit = True
+        self.thread.join(timeout=20)
+        self.socket.close()
+
+
+@contextlib.contextmanager
+def running(database: str, lock_seconds: float = 5.0, **settings: Any) -> Iterator[Running]:
+    """Run a collector on a database."""
+    with Store(database, lock_seconds=lock_seconds) as store:
+        found = Running(store, Settings(**(FREE | settings)))
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+def one_hot_plan(size: int, epsilon: float = 20.0) -> dict[str, Any]:
+    """A plan whose channel is all but transparent: each value shows up in the tally as itself."""
+    return dc.Frequency(dc.Categories(range(size)), epsilon, method="randomized-response", post="raw").to_dict()
+
+
+def reports_of(campaign: Campaign, codes: Any, ids: list[bytes] | None = None) -> tuple[bytes, list[bytes]]:
+    """Return an upload that says these codes, chosen by the test rather than by chance."""
+    asked = campaign.round()
+    sent = ids or [os.urandom(16) for _ in codes]
+    names = np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(-1, 16)
+    rows = envelope.pad(asked.channels[0].mechanism.pack(np.asarray(codes)), len(sent), asked.width)
+    return envelope.write_upload(bytes.fromhex(campaign.id), asked.number, names, rows), sent
+
+
+class Process:
+    """A collector in a process of its own."""
+
+    def __init__(self, database: str) -> None:
+        self.database = database
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        code = (
+            "import uvicorn; from discreet.service import create_app, Settings, Store; "
+            f"uvicorn.run(create_app(Store({self.database!r}), Settings(requests_per_second=0)), "
+            f"host='127.0.0.1', port={self.port}, log_level='error', access_log=False, ws='none')"
+        )
+        self.process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+
+    def wait(self, seconds: float = 60.0) -> None:
+        Collector(self.url, attempts=1)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return
+            time.sleep(0.02)
+        raise TimeoutError("the collector did not start")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
