@@ -1,0 +1,80 @@
+"""Columns of reports: unsigned integers, or packed bytes where a report is a bit vector; and their tallies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import WireError
+from discreet.files.values import Mask
+from discreet.mechanisms.base import Array, Mechanism
+from discreet.tallies import Tally
+
+Tallies = dict[str, Tally]
+"""The tally of each column of reports."""
+
+
+def merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Tallies:
+    """Add two sets of tallies, column by column."""
+    return dict(first) | {name: first[name] + tally if name in first else tally for name, tally in second.items()}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column of reports: one channel of one round of one question."""
+
+    name: str
+    question: str
+    round: int
+    key: str
+    mechanism: Mechanism
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether reports are rows of bits, stored as bytes, rather than integers."""
+        return self.mechanism._empty(0).ndim > 1
+
+    @property
+    def type(self) -> Any:
+        """The Arrow type of the column."""
+        if self.is_packed:
+            return pa.binary(self.mechanism.report_bytes)
+        return pa.from_numpy_dtype(self.mechanism.dtype)
+
+    def to_arrow(self, reports: Array, chosen: Mask | None, rows: int) -> Any:
+        """Return the column: reports at the chosen rows, null elsewhere."""
+        if not self.is_packed:
+            if chosen is None:
+                return pa.array(reports, type=self.type)
+            full = np.zeros(rows, dtype=reports.dtype)
+            full[chosen] = reports
+            return pa.array(full, type=self.type, mask=~chosen)
+        width = self.mechanism.report_bytes
+        packed = np.frombuffer(self.mechanism.pack(reports), dtype=np.uint8).reshape(-1, width)
+        validity = None
+        if chosen is not None:
+            placed = np.zeros((rows, width), dtype=np.uint8)
+            placed[chosen] = packed
+            packed, validity = placed, pa.py_buffer(np.packbits(chosen, bitorder="little").tobytes())
+        return pa.FixedSizeBinaryArray.from_buffers(self.type, rows, [validity, pa.py_buffer(packed.tobytes())])
+
+    def from_arrow(self, column: Any) -> Array:
+        """Return the reports of a column that are not null."""
+        if column.null_count:
+            column = column.drop_null()
+        if not self.is_packed:
+            if not pa.types.is_integer(column.type):
+                raise WireError(f"column {self.name!r} is of type {column.type}; reports are whole numbers")
+            return np.asarray(column.to_numpy(zero_copy_only=False))
+        try:
+            fixed = column if column.type == self.type else column.cast(self.type)
+        except pa.ArrowInvalid:
+            raise WireError(
+                f"column {self.name!r} is of type {column.type}; reports are {self.mechanism.report_bytes} bytes each"
+            ) from None
+        width = self.mechanism.report_bytes
+        data = fixed.buffers()[1]
+        start = fixed.offset * width
+        return self.mechanism.unpack(b"" if data is None else data[start : start + len(fixed) * width].to_pybytes())
