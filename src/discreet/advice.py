@@ -197,4 +197,4 @@ def _variance(prior: Sequence[float] | None) -> float:
     weights = weights / weights.sum()
     centres = (np.arange(weights.size) + 0.5) * 2 / weights.size - 1
     mean = float(weights @ centres)
-    return float(weights @ (centres - mean) ** 2) + (2 / weights.size) ** 2 / 12
+    return float(weights @ (centres - mean) ** 2) + float((2 / weights.size) ** 2 / 12)

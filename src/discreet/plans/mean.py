@@ -10,8 +10,11 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries, mechanism
+from discreet.plans.adaptive import Adaptive
 from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
 from discreet.tallies import Tally
+
+ADAPTIVE: dict[str, dict[str, Any]] = {"aaa": {}, "np-aaa": {"pilot": "hybrid-np", "share": 0.1}}
 
 
 class Mean(Plan):
@@ -24,11 +27,12 @@ class Mean(Plan):
     epsilon : float
         Privacy of each participant.
     method : str
-        A mean mechanism by name, or "auto": the least worst-case variance.
+        A mean mechanism by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.adaptive`); or "auto": the least
+        worst-case variance.
     level : float
         Of the confidence interval.
     options
-        Passed to the mechanism's constructor.
+        Passed to the mechanism's constructor, or to `Adaptive`.
 
     Examples
     --------
@@ -46,16 +50,24 @@ class Mean(Plan):
         super().__init__(epsilon, level)
         if not isinstance(domain, Interval):
             raise DiscreetError(f"domain is {domain!r}; a mean needs an Interval")
-        self.domain = domain
         if method == "auto" and options:
             raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method; auto has no option")
+        self.domain, self._options = domain, options
+        self.adaptive: Adaptive | None = None
+        if method in ADAPTIVE:
+            try:
+                self.adaptive = Adaptive(domain, self.epsilon, **ADAPTIVE[method] | options)
+            except TypeError:
+                allowed = "pilot, share, reuse, decode"
+                raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
+            self.method = method
+            return
         self.mechanism = (
             best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, self.epsilon, **options)
         )
         if not self.mechanism.numeric:
             raise DiscreetError(f"method is {method!r}; a mean needs a numeric mechanism")
         self.method = self.mechanism.name
-        self._options = options
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; "auto" is written as what it chose."""
@@ -67,11 +79,15 @@ class Mean(Plan):
         } | self._options
 
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
-        """Return the only round."""
+        """Return the next round: one for a mechanism, two for the adaptive methods."""
+        if self.adaptive is not None:
+            return self.adaptive.round(tallies)
         return None if tallies else Round(1, (Channel("all", self.mechanism, self.domain),))
 
     def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
         """Return the mean of the decoded reports, with the interval of their spread."""
+        if self.adaptive is not None:
+            return self.adaptive.estimate(self, tallies)
         return mean_estimate(self, self.mechanism, self.domain, self.only(tallies))
 
 

@@ -1,0 +1,108 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.plans.registry import read_plan
+
+UNIT = dc.Interval(-1, 1)
+
+
+def gaussian(n, seed=0):
+    return np.clip(np.random.default_rng(seed).normal(0, 0.2, n), -1, 1)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("aaa", {}),
+        ("aaa", {"pilot": "randomized-response", "share": 0.1, "reuse": False}),
+        ("aaa", {"pilot": "square-wave"}),
+        ("aaa", {"pilot": "minimax"}),
+        ("np-aaa", {}),
+    ],
+)
+def test_two_rounds_give_an_unbiased_mean_with_the_stated_error(method, options):
+    values = gaussian(4000)
+    plan = dc.Mean(UNIT, epsilon=2, method=method, **options)
+    runs = [dc.simulate(plan, values, seed=s) for s in range(12)]
+    error = np.array([run.value for run in runs]) - values.mean()
+    stated = np.mean([run.details["standard_error"] for run in runs])
+    assert abs(error.mean()) < 5 * stated / math.sqrt(12)
+    assert 0.4 < error.std() / stated < 1.7
+    assert all(run.n == 4000 for run in runs)
+    assert all(run.details["adapted"] for run in runs)
+
+
+def test_adapted_noise_beats_every_one_round_mechanism_where_values_are_concentrated():
+    values = gaussian(20_000)
+    plan = dc.Mean(UNIT, epsilon=3, method="aaa")
+    first = plan.round([])
+    pilot = first.channels[0].mechanism
+    share = values[:1000]
+    tally = pilot.tally(pilot.privatize(share, dc.Entropy.seeded(1)))
+    second = plan.round([{"pilot": tally}]).channels[0].mechanism
+    assert second.certificate.holds
+    one_round = ["duchi", "piecewise", "piecewise-sub", "piecewise-opt", "hybrid", "hybrid-np", "n-output", "minimax"]
+    best = min(dc.mechanism(name, epsilon=3).variance(values).mean() for name in one_round)
+    assert second.variance(values).mean() < 0.9 * best
+    weights = dc.simulate(plan, values, seed=1).details["weights"]
+    assert math.isclose(sum(weights), 1)
+    assert 0.02 < weights[0] < 0.05  # the pilot counts for less than its share, for its noise is larger
+
+
+def test_where_adapting_cannot_pay_everybody_is_asked_with_the_first_mechanism_and_it_says_so():
+    values = np.random.default_rng(0).uniform(-1, 1, 2000)
+    estimate = dc.simulate(dc.Mean(UNIT, epsilon=0.25, method="aaa"), values, seed=2)
+    assert not estimate.details["adapted"]
+    assert any("could not pay" in sentence for sentence in estimate.assumed)
+
+
+def test_plug_in_decoding_is_marked_as_biased_and_better_here():
+    values = gaussian(5000)
+    average = dc.Mean(UNIT, epsilon=1, method="aaa")
+    plug_in = dc.Mean(UNIT, epsilon=1, method="aaa", decode="plug-in")
+    truth = values.mean()
+    errors = {
+        plan.adaptive.decode: [dc.simulate(plan, values, seed=s).value - truth for s in range(10)]
+        for plan in (average, plug_in)
+    }
+    assert np.square(errors["plug-in"]).mean() < np.square(errors["average"]).mean()
+    assert any("biased" in sentence for sentence in dc.simulate(plug_in, values, seed=1).assumed)
+
+
+def test_rounds_are_a_pure_function_of_the_tallies():
+    plan = dc.Mean(UNIT, epsilon=2, method="aaa")
+    again = read_plan(json.loads(json.dumps(plan.to_dict())))
+    pilot = plan.round([]).channels[0].mechanism
+    assert again.round([]).channels[0].mechanism == pilot
+    tally = pilot.tally(pilot.privatize(gaussian(500), dc.Entropy.seeded(3)))
+    second = plan.round([{"pilot": tally}])
+    assert second.number == 2
+    assert again.round([{"pilot": tally}]).channels[0].mechanism == second.channels[0].mechanism
+    counted = second.channels[0].mechanism.tally(second.channels[0].mechanism.privatize(gaussian(500, 1)))
+    assert plan.round([{"pilot": tally}, {"adapted": counted}]) is None
+
+
+@pytest.mark.parametrize("people", [2, 30])
+def test_very_few_people(people):
+    assert math.isfinite(dc.simulate(dc.Mean(UNIT, epsilon=1, method="aaa"), gaussian(people), seed=1).value)
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", pilot="magic"), "pilot is 'magic'"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", share=0), "share is 0"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", share=1.0), "share is 1.0"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", decode="x"), "decode is 'x'"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", reuse=2), "reuse is 2"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", colour=2), "only the options"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa").estimate([]), "two rounds"),
+    ],
+)
+def test_bad_options_are_named(call, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        call()
