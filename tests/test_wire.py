@@ -52,6 +52,8 @@ def test_a_false_claim_is_refused():
         (changed(DUCHI, weights=[[0, TOTAL], [1, TOTAL - 1]]), "every input must be able"),
         (changed(DUCHI, name=3), "name is 3"),
         (changed(PIECEWISE, positions=10**12), "positions"),
+        (changed(PIECEWISE, positions=1 << 22), "at most 65536 reports"),
+        (changed(PIECEWISE, low=None)[:-1] + ',"low":' + "9" * 5000 + "}", "5000 digits"),
         (changed(PIECEWISE, width=0), "width"),
         (changed(PIECEWISE, inputs="colours"), "inputs"),
         (changed(PIECEWISE, profile=[1, 2]), "profile"),

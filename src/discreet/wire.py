@@ -49,7 +49,11 @@ def read_document(text: str | bytes) -> dict[str, Any]:
         raise WireError(f"mechanism document has {len(text)} characters; allowed are at most {MAX_DOCUMENT_BYTES}")
     try:
         document = json.loads(
-            text, object_pairs_hook=_no_duplicates, parse_float=_no_fraction, parse_constant=_no_fraction
+            text,
+            object_pairs_hook=_no_duplicates,
+            parse_int=_short_integer,
+            parse_float=_no_fraction,
+            parse_constant=_no_fraction,
         )
     except json.JSONDecodeError as error:
         raise WireError(f"mechanism document is not JSON: {error}") from None
@@ -69,6 +73,12 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(set(keys)) != len(keys):
         raise WireError(f"mechanism document repeats a key among {sorted(keys)}")
     return dict(pairs)
+
+
+def _short_integer(text: str) -> int:
+    if len(text) > 17:  # 2^53 has 16 digits
+        raise WireError(f"mechanism document holds a number of {len(text)} digits; allowed are numbers below 2^53")
+    return int(text)
 
 
 def _no_fraction(text: str) -> Any:

@@ -153,6 +153,7 @@ def test_mixture_law_is_the_mixture_of_laws():
         dc.Mixture("m", 1.0, 1, [parts[0], m])
 
 
+@settings(deadline=None)
 @given(EPSILONS, st.fractions(0.05, 0.95), st.integers(2, 6))
 def test_unary_certificate_is_the_brute_force_maximum(epsilon, p, size):
     m = unary("u", epsilon, size, p)

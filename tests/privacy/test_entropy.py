@@ -104,6 +104,7 @@ def test_memoised_answers_repeat_for_the_same_value_only():
     others.append((secret, "wage", "41000"))
     for other in others:
         assert not np.array_equal(words, Entropy.memoised(*other).words(4))
+    assert np.array_equal(Entropy.memoised(secret, "t", 0.0).words(1), Entropy.memoised(secret, "t", -0.0).words(1))
     m = dc.mechanism("piecewise", epsilon=1)
     reports = {m.privatize(0.25, Entropy.memoised(secret, m.id, 0.25)) for _ in range(20)}
     assert len(reports) == 1

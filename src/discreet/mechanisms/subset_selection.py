@@ -56,7 +56,7 @@ class Subset(BitVector):
     """
 
     kind = "subset"
-    largest = 1 << 20
+    largest = 1 << 16
 
     def __init__(self, name: str, epsilon: float, size: int, k: int, hit: int) -> None:
         super().__init__(name, epsilon, size)

@@ -127,7 +127,7 @@ def _value_bytes(value: float | str) -> bytes:
     if isinstance(value, str):
         return b"text " + value.encode()
     if isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value):
-        return b"number " + float(value).hex().encode()
+        return b"number " + (float(value) + 0.0).hex().encode()  # -0.0 is 0.0
     raise DiscreetError(f"value is {value!r}; a memoised answer belongs to a text or a finite number")
 
 
