@@ -27,7 +27,7 @@ def test_documents_hold_no_fraction_and_have_a_stable_id():
 
 
 def test_a_false_claim_is_refused():
-    with pytest.raises(dc.PrivacyError, match="claims epsilon = 0.5 but its exact epsilon is 0.99"):
+    with pytest.raises(dc.PrivacyError, match=r"claims epsilon = 0\.5 but its exact epsilon is 0\.99"):
         dc.Mechanism.from_json(changed(DUCHI, epsilon="0.5"))
     with pytest.raises(dc.PrivacyError, match="claims"):
         dc.Mechanism.from_json(changed(PIECEWISE, epsilon="0.9999"))

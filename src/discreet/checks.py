@@ -265,7 +265,7 @@ def chi_square(counts: npt.NDArray[np.int64], law: Floats) -> float:
 
 
 def _steeper(law: Floats, others: Floats) -> Floats:
-    """Return the law of the same mechanism at 1.1 epsilon: every log-ratio to the column's least is 1.1 times larger."""
+    """Return the law of the same mechanism at 1.1 epsilon: log-ratios to the column's least are 1.1 times larger."""
     tilted = law * (law / others) ** 0.1
     return np.asarray(tilted / tilted.sum())
 
@@ -283,7 +283,8 @@ def check_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[st
         wrong = _steeper(law, least)
         # Reports of equal likelihood ratio are pooled: no power is lost, and few cells remain.
         _, levels = np.unique(np.round(np.log(law / least), 6), return_inverse=True)
-        pooled, pooled_wrong = np.bincount(levels, law), np.bincount(levels, wrong)
+        pooled = np.bincount(levels, law).astype(np.float64)
+        pooled_wrong = np.bincount(levels, wrong).astype(np.float64)
         distance = float(((pooled - pooled_wrong) ** 2 / pooled_wrong).sum())
         n = draws if distance == 0 else int(np.clip(150 / distance, draws, _MAX_DRAWS))
         counts = _histogram(mechanism, mechanism.inputs[index], n, entropy)
@@ -293,7 +294,7 @@ def check_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[st
         _require(
             p_value > SIGNIFICANCE, mechanism, f"reports of input {label} do not follow the law (p = {p_value:.1e})"
         )
-        if 150 / _MAX_DRAWS < distance:
+        if distance > 150 / _MAX_DRAWS:
             rejected = chi_square(np.bincount(levels, counts).astype(np.int64), pooled_wrong)
             _require(
                 rejected <= SIGNIFICANCE,

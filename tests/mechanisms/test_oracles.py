@@ -21,12 +21,12 @@ from discreet.mechanisms.hadamard_randomized_response import hadamard_randomized
 from discreet.mechanisms.hadamard_response import hadamard_response
 from discreet.mechanisms.hash_family import POLYNOMIALS, HashFamily
 from discreet.mechanisms.local_hashing import best_buckets, local_hashing
-from discreet.mechanisms.oracle import below, below_law, largest_hit, two_weights, unevenness
+from discreet.mechanisms.oracle import below, below_law, largest_hit, unevenness
 from discreet.mechanisms.projective_geometry import coordinates, projective_geometry
 from discreet.mechanisms.subset_selection import Subset, best_k, subset_selection
 from discreet.mechanisms.unary import Unary
 from discreet.privacy.entropy import Entropy
-from discreet.privacy.exact import TOTAL, exp_below
+from discreet.privacy.exact import TOTAL, exp_below, two_weights
 
 REFERENCE = json.loads((Path(__file__).parent / "oracles_reference.json").read_text())
 ORACLES: dict[str, Callable[..., Mechanism]] = {

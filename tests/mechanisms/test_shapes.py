@@ -172,7 +172,7 @@ def test_a_bit_that_is_not_randomised_is_refused(bad):
 
 def test_threshold_rounded_the_wrong_way_is_refused():
     high, low = flat_weights(1.0, 1024, 401)
-    with pytest.raises(dc.PrivacyError, match="exact epsilon is 1.00000"):
+    with pytest.raises(dc.PrivacyError, match=r"exact epsilon is 1\.00000"):
         Window("w", 1.0, 1024, [high + 1023] * 401, low - 401, numeric=True)
     e = exp_below(1.0)
     high = math.ceil(TOTAL * e / (1 + e))  # towards accuracy instead of privacy

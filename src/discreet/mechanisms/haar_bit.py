@@ -19,8 +19,8 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
 from discreet.mechanisms.hadamard_randomized_response import HadamardBit
-from discreet.mechanisms.oracle import listed, parity, two_weights
-from discreet.privacy.exact import TOTAL
+from discreet.mechanisms.oracle import listed, parity
+from discreet.privacy.exact import TOTAL, two_weights
 from discreet.tallies import Tally
 
 

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.mechanisms.base import Array, Floats, check_name_parts
-from discreet.mechanisms.oracle import PublicOracle, listed, parity, two_weights
+from discreet.mechanisms.oracle import PublicOracle, listed, parity
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate, column_ratio
-from discreet.privacy.exact import TOTAL
+from discreet.privacy.exact import TOTAL, two_weights
 from discreet.tallies import Tally
 from discreet.wire import Fields
 

@@ -26,10 +26,10 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, check_name_parts
 from discreet.mechanisms.hash_family import HashFamily, smallest_family
-from discreet.mechanisms.oracle import PublicOracle, listed, two_weights
+from discreet.mechanisms.oracle import PublicOracle, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate, column_ratio
-from discreet.privacy.exact import TOTAL
+from discreet.privacy.exact import TOTAL, two_weights
 from discreet.wire import Fields
 
 if TYPE_CHECKING:

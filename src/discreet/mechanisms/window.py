@@ -23,7 +23,7 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Floats, Mechanism
 from discreet.privacy.certificate import Certificate, column_ratio
-from discreet.privacy.exact import TOTAL, exp_below, float_above
+from discreet.privacy.exact import TOTAL, float_above, two_weights
 from discreet.tallies import Tally
 from discreet.wire import Fields
 
@@ -230,22 +230,13 @@ class Window(Mechanism):
 
 
 def flat_weights(epsilon: float, positions: int, width: int) -> tuple[int, int]:
-    """Return (high, low), whole numbers with width*high + (positions-1)*low = 2^48 and high/low <= e^epsilon.
-
-    low is the least number at or above 2^48 / (width e^epsilon + positions - 1) in the residue class that makes
-    high whole: rounding towards privacy by at most a relative width/low.
-    """
-    outside = positions - 1
-    if math.gcd(width, outside) != 1:
+    """Return (high, low), whole numbers with width*high + (positions-1)*low = 2^48 and high/low <= e^epsilon."""
+    if math.gcd(width, positions - 1) != 1:
         raise DiscreetError(
-            f"a window of {width} cells on {positions} positions has no exact weights; width must be coprime to {outside}"
+            f"a window of {width} cells on {positions} positions has no exact weights; "
+            f"width must be coprime to {positions - 1}"
         )
-    low = math.ceil(TOTAL / (width * exp_below(epsilon) + outside))
-    low += (TOTAL * pow(outside, -1, width) - low) % width if width > 1 else 0
-    high = (TOTAL - outside * low) // width
-    if high <= low:
-        raise DiscreetError(f"epsilon {epsilon} is too small for {positions} positions and a window of {width}")
-    return high, low
+    return two_weights(epsilon, width, positions - 1)
 
 
 def lattice(proportion: float, positions: int | None = None) -> tuple[int, int]:

@@ -74,3 +74,27 @@ def float_above(number: Fraction) -> float:
 def ceil_decimal(number: float, digits: int) -> str:
     """Format ``number`` with ``digits`` decimals, rounded up: what is printed is never below what holds."""
     return str(Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+
+
+def two_weights(epsilon: float, inside: int, outside: int) -> tuple[int, int]:
+    """Return (high, low), whole numbers with inside*high + outside*low = 2^48 and high/low <= e^epsilon.
+
+    ``inside`` reports get weight high and ``outside`` reports low. low is the least number at or above
+    2^48 / (inside e^epsilon + outside) in the residue class that makes high whole: rounded towards privacy.
+
+    Examples
+    --------
+    >>> high, low = two_weights(1.0, inside=4, outside=9)
+    >>> 4 * high + 9 * low == 2**48, round(high / low, 9)
+    (True, 2.718281828)
+    """
+    common = math.gcd(inside, outside)
+    if TOTAL % common:
+        raise DiscreetError(f"{inside} reports of one weight and {outside} of another have no exact weights of 2^-48")
+    step, rest, total = inside // common, outside // common, TOTAL // common
+    low = math.ceil(TOTAL / (inside * exp_below(epsilon) + outside))
+    low += (total * pow(rest, -1, step) - low) % step if step > 1 else 0
+    high = (total - rest * low) // step
+    if high <= low:
+        raise DiscreetError(f"epsilon {epsilon} is too small for {inside + outside} different reports of 2^-48")
+    return high, low
