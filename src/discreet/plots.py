@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["channel", "estimates", "to_svg", "variance_curves", "worst_case_variance"]
+    from discreet.plans.distribution_estimate import DistributionEstimate
+
+__all__ = ["channel", "distribution", "estimates", "to_svg", "variance_curves", "worst_case_variance"]
 
 INK = "#24292f"
 """Text, axes and grid; `to_svg` turns it into the page's own text colour."""
@@ -227,6 +229,59 @@ def channel(source: Mechanism) -> "Figure":
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, labelsize=9, length=0)
     bar.set_label("P(report | input)", color=INK)
+    return figure
+
+
+def distribution(estimate: "DistributionEstimate", truth: Any = None, *, what: str = "", cells: int = 64) -> "Figure":
+    """Plot a distribution as a histogram with the band of its pointwise intervals, and the truth where it is known.
+
+    Parameters
+    ----------
+    estimate : DistributionEstimate
+        From `discreet.Distribution`.
+    truth : array_like, optional
+        The people's values, or the true probability of each bucket.
+    what : str
+        What the numbers are, with their unit.
+    cells : int
+        Most buckets to show; finer ones are put together, their bands too.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> plan = dc.Distribution(dc.Interval(0, 10), epsilon=2, bins=32, method="square-wave-ems")
+    >>> dc.plots.distribution(dc.simulate(plan, [2.0, 3.0, 4.0] * 500, seed=1))
+    <Figure size ...>
+    """
+    edges, shown, low, high = estimate.coarse(cells)
+    figure, axes = _canvas(height=3.0, legend_rows=2 if truth is not None else 1)
+
+    def steps(heights: Any) -> Any:
+        return np.append(heights, heights[-1])
+
+    axes.fill_between(
+        edges, steps(low), steps(high), step="post", color=BLUE, alpha=0.22, linewidth=0,
+        label=f"{estimate.level:.0%} interval of each bucket",
+    )  # fmt: skip
+    axes.step(edges, steps(shown), where="post", color=BLUE, linewidth=1.6, label=f"estimate, {estimate.method}")
+    if truth is not None:
+        true = np.asarray(truth, dtype=np.float64)
+        is_histogram = true.size == estimate.bins and abs(float(true.sum()) - 1) < 1e-6
+        if is_histogram:
+            counted = true.reshape(shown.size, -1).sum(axis=1)
+        else:
+            counted = np.histogram(np.clip(true, edges[0], edges[-1]), edges)[0] / true.size
+        axes.step(edges, steps(counted), where="post", color=INK, linewidth=1.1, linestyle=STYLES[1], label="truth")
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("share of people")
+    _spaced_numbers(axes)
+    axes.set_xlabel(f"{what + chr(10) if what else ''}{estimate.n} reports, ε = {estimate.epsilon:g}")
+    _legend(figure, axes)
     return figure
 
 

@@ -7,8 +7,10 @@ every bucket:
     f = softmax(B a + γ),   a as in `spline`,   γ_i ~ N(0, τ²) independent,
     maximise  Σ n_j ln (A f)_j - ½ ‖f - e‖² / σ² - ½ λ ‖D² a‖² - ½ ‖γ‖² / τ².
 
-λ comes from the Square Wave reports alone. τ² maximises the Laplace evidence, but a smaller τ² within three nats of
-the best is preferred: on smooth data the largest evidence alone lets noise pass for spikes.
+λ comes from the Square Wave reports alone. Where they ask for a rough spline (λ < 30), the roughness may be spikes that
+a spline is a poor model of, and a smooth spline (λ = 300) with bucket effects is tried too. λ and τ² maximise the
+Laplace evidence, but a smaller τ² within three nats of the best is preferred: on smooth data the largest evidence alone
+lets noise pass for spikes.
 
 The mode is found by L-BFGS through the O(d) channel. The evidence needs the determinant of I + τ²H with H the
 Fisher information of θ. H is a diagonal plus low rank: neighbouring output cells of a wide window say almost the
@@ -30,6 +32,7 @@ from discreet.estimation.spline import Posterior, SplineModel, softmax
 BUCKET_VARIANCES = (0.003, 0.03, 0.1, 0.3, 1.0, 2.0)
 PARSIMONY = 3.0  # nats
 MOST_GROUPS = 512
+ROUGH, SMOOTH = 30.0, 300.0  # λ below which the spline may be fitting spikes, and what is tried then
 
 
 def oracle_variance(p: float, q: float, n: float) -> float:
@@ -56,7 +59,8 @@ def hybrid(
     functions: int = 64,
     bucket_variances: tuple[float, ...] = BUCKET_VARIANCES,
     parsimony: float = PARSIMONY,
-    undersmoothing: float = 1.0,
+    gate: float = 0.0,
+    smoothness: float | None = None,
 ) -> Posterior:
     """Joint posterior mode from a channel's tally and an oracle's estimates of the same buckets.
 
@@ -78,8 +82,10 @@ def hybrid(
         Candidates for τ², ascending.
     parsimony : float
         The smallest τ² whose evidence is within so many nats of the best is taken.
-    undersmoothing : float
-        The spline's smoothness is divided by this, as in `spline.log_spline`.
+    gate : float
+        The smallest τ² of all is taken unless the evidence of another is better by so many nats.
+    smoothness : float, optional
+        λ; chosen by evidence unless given.
     """
     model = SplineModel(channel, counts, functions)
     leaves = np.asarray(estimates, dtype=np.float64)
@@ -87,14 +93,23 @@ def hybrid(
         raise ValueError(f"One finite estimate is needed for each of the {model.basis.shape[0]} buckets.")
     if not bucket_variances or min(bucket_variances) <= 0 or list(bucket_variances) != sorted(bucket_variances):
         raise ValueError("The candidate variances of the bucket effects must be positive and ascending.")
-    joint = _JointModel(model, leaves, oracle_variance(p, q, n), undersmoothing)
-    fits: list[Posterior] = []
-    for variance in bucket_variances:
-        fits.append(joint.fit(variance))
-        if fits[-1].evidence < max(fit.evidence for fit in fits) - 50.0:
-            break
-    best = max(fit.evidence for fit in fits)
-    return next(fit for fit in fits if fit.evidence >= best - parsimony)
+    splines = [model.best() if smoothness is None else model.fit(smoothness)]
+    if smoothness is None and splines[0].smoothness < ROUGH:
+        splines.append(model.fit(SMOOTH, splines[0].coefficients))
+    paths = []
+    for spline in splines:
+        joint = _JointModel(model, leaves, oracle_variance(p, q, n), spline)
+        path: list[Posterior] = []
+        for variance in bucket_variances:
+            path.append(joint.fit(variance))
+            if path[-1].evidence < max(fit.evidence for fit in path) - 50.0:
+                break
+        paths.append(path)
+    chosen = max(paths, key=lambda path: max(fit.evidence for fit in path))
+    best = max(fit.evidence for fit in chosen)
+    if best < paths[0][0].evidence + gate:
+        return paths[0][0]
+    return next(fit for fit in chosen if fit.evidence >= best - parsimony)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +162,11 @@ class HybridDeviations:
 class _JointModel:
     """The joint posterior, warm-started from one τ² to the next."""
 
-    def __init__(self, model: SplineModel, leaves: Vector, variance: float, undersmoothing: float = 1.0) -> None:
+    def __init__(self, model: SplineModel, leaves: Vector, variance: float, spline: Posterior) -> None:
         from scipy.linalg import solve_triangular
 
         self.model, self.leaves, self.variance = model, leaves, variance
-        best = model.best()
-        rough = undersmoothing != 1.0
-        self.spline = model.fit(best.smoothness / undersmoothing, best.coefficients) if rough else best
+        self.spline = spline
         # Coordinates in which the spline's posterior is a unit ball; L-BFGS likes those.
         precision = model.information(self.spline.f, np.asarray(model.channel @ self.spline.f))
         precision += self.spline.smoothness * model.penalty + model.pin

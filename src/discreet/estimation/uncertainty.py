@@ -10,7 +10,6 @@ Two kinds, with one face: `bounds` for a functional and `draws` for bands.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -68,21 +67,24 @@ class PosteriorUncertainty:
         return self.posterior.draws(count)
 
 
-@dataclass(frozen=True)
 class DrawnUncertainty:
     """From histograms drawn around an unbiased, linear estimate.
 
-    Attributes
+    Parameters
     ----------
     mended, raw : array
         The histogram shown, and the unbiased one it was made from.
-    errors : array
-        Draws of the raw estimate's error, one row each.
+    make : callable
+        Draws errors of the raw estimate, one row each; called when they are first needed.
     """
 
-    mended: Vector
-    raw: Vector
-    errors: Vector
+    def __init__(self, mended: Vector, raw: Vector, make: Callable[[], Vector]) -> None:
+        self.mended, self.raw, self._make = mended, raw, make
+
+    @cached_property
+    def errors(self) -> Vector:
+        """Draws of the raw estimate's error, one row each."""
+        return self._make()
 
     def bounds(self, functional: Functional, level: float) -> Bounds:
         """Interval of a number read off the histogram."""

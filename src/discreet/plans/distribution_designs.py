@@ -162,10 +162,16 @@ class Flat(Design):
         tally = self.tally(tallies, least=2)
         raw = oracle_frequencies(self.oracle, tally)[0]
         f, finer = norm_sub(raw), self.bins // self.cells
-        errors = oracle_errors(self.oracle, tally.n, f, ERROR_DRAWS, 0)
-        spread = [np.repeat(part, finer, axis=-1) / finer for part in (f, raw, errors)]
+
+        def spread(part: Floats) -> Floats:
+            return np.asarray(np.repeat(part, finer, axis=-1) / finer)
+
+        def errors() -> Floats:
+            return spread(oracle_errors(self.oracle, tally.n, f, ERROR_DRAWS, 0))
+
         assumed = (f"values are spread evenly within each of {self.cells} cells",)
-        return Fit(spread[0], DrawnUncertainty(*spread), spread[1], {"cells": self.cells}, assumed)
+        fine, unbiased = spread(f), spread(raw)
+        return Fit(fine, DrawnUncertainty(fine, unbiased, errors), unbiased, {"cells": self.cells}, assumed)
 
 
 class Tree(Design):
@@ -177,8 +183,8 @@ class Tree(Design):
     def __init__(
         self, domain: Interval, epsilon: float, bins: int, fit: str, branching: int = 4, weighted: bool = True
     ) -> None:
-        if isinstance(branching, bool) or not isinstance(branching, int) or not 2 <= branching <= bins:
-            raise DiscreetError(f"branching is {branching!r}; allowed is a whole number from 2 to {bins}")
+        if isinstance(branching, bool) or not isinstance(branching, int) or not branching >= 2:
+            raise DiscreetError(f"branching is {branching!r}; allowed is a whole number from 2")
         self.bins, self.kind, self.weighted = bins, fit, weighted
         self.sizes = layer_sizes(bins, 2 if fit == "haar" else branching)
         if fit == "haar" and bins & (bins - 1):
@@ -198,28 +204,33 @@ class Tree(Design):
         variances = np.array([oracle.mean_variance / tally.n for oracle, tally in parts]) if self.weighted else None
         raw = consistent(layers, variances)
         f = non_negative(layers, variances) if self.kind == "admm" else project(raw)
-        drawn = [
-            oracle_errors(oracle, tally.n, f.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i)
-            for i, (size, (oracle, tally)) in enumerate(zip(self.sizes, parts, strict=True))
-        ]
-        # The estimate is linear: the errors of the leaves are those around an even tree.
-        even = [layer + 1 / size for layer, size in zip(drawn, self.sizes, strict=True)]
-        rows = range(ERROR_DRAWS)
-        errors = np.stack([consistent([layer[k] for layer in even], variances) for k in rows]) - 1 / self.bins
+
+        def errors() -> Floats:
+            # The estimate is linear: the errors of the leaves are those around an even tree.
+            even = [
+                oracle_errors(oracle, tally.n, f.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i) + 1 / size
+                for i, (size, (oracle, tally)) in enumerate(zip(self.sizes, parts, strict=True))
+            ]
+            rows = range(ERROR_DRAWS)
+            return np.stack([consistent([layer[k] for layer in even], variances) for k in rows]) - 1 / self.bins
+
         return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": self.sizes})
 
     def _haar(self, parts: Sequence[tuple[Mechanism, Tally]]) -> Fit:
         """The leaves from the differences of all layers."""
-        random = generator(0)
-        layers, drawn = [], []
+        layers, deviations = [], []
         for source, tally in parts:
             assert isinstance(source, HaarBit)
             layers.append(source.differences(tally))
-            deviation = np.sqrt(np.maximum(1 / source.gain**2 - layers[-1] ** 2, 1.0) / tally.n)
-            drawn.append(deviation * random.standard_normal((ERROR_DRAWS, layers[-1].size)))
+            deviations.append(np.sqrt(np.maximum(1 / source.gain**2 - layers[-1] ** 2, 1.0) / tally.n))
         raw = haar_leaves(layers)
-        errors = np.stack([haar_leaves([layer[k] for layer in drawn], 0.0) for k in range(ERROR_DRAWS)])
         f = project(raw)
+
+        def errors() -> Floats:
+            random = generator(0)
+            drawn = [deviation * random.standard_normal((ERROR_DRAWS, deviation.size)) for deviation in deviations]
+            return np.stack([haar_leaves([layer[k] for layer in drawn], 0.0) for k in range(ERROR_DRAWS)])
+
         return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": self.sizes})
 
 

@@ -153,6 +153,17 @@ class DistributionEstimate:
             bands[name] = np.clip(np.column_stack([low, high]), 0.0, 1.0)
         return bands
 
+    def coarse(self, most: int = 64) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return (edges, probabilities, low, high) of at most ``most`` wider buckets, for looking at."""
+        cells = max(k for k in range(1, min(most, self.bins) + 1) if self.bins % k == 0)
+        cells = cells if cells > 8 else self.bins  # a prime number of buckets is shown as it is
+        z = NormalDist().inv_cdf(0.5 + self.level / 2)
+        draws = self.uncertainty.draws(BAND_DRAWS).reshape(-1, cells, self.bins // cells).sum(axis=2)
+        shown = self.probabilities.reshape(cells, -1).sum(axis=1)
+        middle, reach = draws.mean(axis=0), z * draws.std(axis=0, ddof=1)
+        low, high = np.minimum(middle - reach, shown), np.maximum(middle + reach, shown)
+        return self.domain.edges(cells), shown, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
     def rows(self) -> list[dict[str, float]]:
         """Return one row a bucket: from, to, probability and its band, cdf at its upper edge and its band."""
         sums, bands = np.cumsum(self.probabilities), self.bands

@@ -1,0 +1,233 @@
+import json
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.metrics import kolmogorov_smirnov, wasserstein
+from discreet.plans.base import Bucket
+from discreet.plans.distribution import METHODS
+from discreet.plans.distribution_designs import layer_sizes
+from discreet.plans.registry import read_plan
+from discreet.tallies import Tally
+
+DOMAIN = dc.Interval(-20, 80)
+TREES = ("hh", "hh-admm", "haar-hrr")
+
+
+def people(n, seed=0):
+    return 100 * np.random.default_rng(seed).beta(5, 2, n) - 20
+
+
+def histogram(values, bins, domain=DOMAIN):
+    return np.bincount(Bucket(domain, bins).encode(values).inputs, minlength=bins) / len(values)
+
+
+def sensible(answer, bins):
+    assert answer.probabilities.shape == (bins,)
+    assert answer.edges.shape == (bins + 1,)
+    assert (answer.probabilities >= 0).all()
+    assert math.isclose(answer.probabilities.sum(), 1, abs_tol=1e-9)
+    low, high = answer.domain.low, answer.domain.high
+    middle = (low + high) / 2
+    numbers = [answer.mean, answer.variance, answer.median, answer.quantile(0.9), answer.cdf(middle)]
+    numbers += [answer.range(low, middle), answer.range_mean(low, middle)]
+    for number in numbers:
+        assert number.interval[0] <= number.value <= number.interval[1]
+        assert all(map(math.isfinite, number.interval))
+        assert number.n == answer.n
+    assert low <= answer.mean.interval[0] <= answer.mean.interval[1] <= high
+    assert 0 <= answer.cdf(middle).interval[0] <= answer.cdf(middle).interval[1] <= 1
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method_recovers_a_smooth_distribution(method):
+    values = people(30_000)
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=3, bins=64, method=method), values, seed=4)
+    sensible(answer, 64)
+    truth = histogram(values, 64)
+    assert wasserstein(truth, answer.probabilities) < 0.025
+    assert kolmogorov_smirnov(truth, answer.probabilities) < 0.06
+    assert abs(answer.mean.value - values.mean()) < 2.5
+    assert abs(answer.median.value - np.median(values)) < 2.5
+    assert answer.n == 30_000
+    assert answer.method == method
+
+
+@pytest.mark.parametrize("method", ["auto", "spline", "square-wave-ems", "hh-admm", "binning", "hybrid-np-ems"])
+def test_intervals_hold_the_truth_at_a_high_level(method):
+    values = people(40_000)
+    plan = dc.Distribution(DOMAIN, epsilon=2, bins=64, method=method, level=0.9999)
+    answer = dc.simulate(plan, values, seed=2)
+    inside = values[(values > 30) & (values < 50)]
+    for number, truth in (
+        (answer.mean, values.mean()),
+        (answer.variance, values.var()),
+        (answer.median, np.median(values)),
+        (answer.quantile(0.1), np.quantile(values, 0.1)),
+        (answer.cdf(40), (values <= 40).mean()),
+        (answer.range(30, 50), inside.size / values.size),
+        (answer.range_mean(30, 50), inside.mean()),
+    ):
+        assert number.interval[0] < truth < number.interval[1], (method, number, truth)
+        assert number.level == 0.9999
+
+
+def test_auto_finds_spikes_and_leaves_smooth_data_smooth():
+    rng = np.random.default_rng(1)
+    smooth = people(60_000)
+    spiky = np.where(rng.random(60_000) < 0.4, 10.0, smooth)
+    plan = dc.Distribution(DOMAIN, epsilon=2, bins=128)
+    heaped, plain = dc.simulate(plan, spiky, seed=1), dc.simulate(plan, smooth, seed=1)
+    assert heaped.details["spikes"]
+    assert not plain.details["spikes"]
+    wave = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=128, method="square-wave-ems"), spiky, seed=1)
+    truth = histogram(spiky, 128)
+    assert kolmogorov_smirnov(truth, heaped.probabilities) < 0.03
+    assert kolmogorov_smirnov(truth, heaped.probabilities) < 0.3 * kolmogorov_smirnov(truth, wave.probabilities)
+    assert plan.round([]).channel("wave").share > plan.round([]).channel("leaf").share
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_fewer_reports_than_buckets(method):
+    plan = dc.Distribution(DOMAIN, epsilon=1, bins=256, method=method)
+    sensible(dc.simulate(plan, people(60), seed=1), 256)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("epsilon", [0.1, 10])
+def test_extreme_epsilons_and_all_mass_in_one_bucket(method, epsilon):
+    plan = dc.Distribution(DOMAIN, epsilon=epsilon, bins=32, method=method)
+    answer = dc.simulate(plan, np.full(20_000, 33.0), seed=1)
+    sensible(answer, 32)
+    if epsilon == 10:
+        assert abs(answer.mean.value - 33) < 4
+        assert abs(answer.median.value - 33) < 4
+        if method in ("auto", "hh-admm", "hh", "haar-hrr", "binning"):
+            assert answer.probabilities.max() > 0.9
+
+
+@pytest.mark.parametrize("bins", [2, 3, 7, 100])
+@pytest.mark.parametrize("method", ["auto", "spline", "square-wave-ems", "hh-admm", "binning"])
+def test_any_number_of_buckets(method, bins):
+    sensible(dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=bins, method=method), people(4000), seed=1), bins)
+
+
+def test_layers():
+    assert layer_sizes(256, 4) == [4, 16, 64, 256]
+    assert layer_sizes(512, 4)[-1] == 512
+    for bins in (2, 6, 97, 360, 1024):
+        sizes = layer_sizes(bins, 4)
+        assert sizes[-1] == bins
+        assert all(b % a == 0 and b > a for a, b in pairwise(sizes))
+    plan = dc.Distribution(DOMAIN, epsilon=1, bins=64, method="hh-admm", branching=8)
+    assert [channel.mechanism.size for channel in plan.round([]).channels] == [8, 64]
+
+
+@pytest.mark.parametrize("method", TREES)
+def test_raw_hierarchies_are_unbiased_with_the_stated_error(method):
+    values = people(6000)
+    truth = histogram(values, 16)
+    plan = dc.Distribution(DOMAIN, epsilon=2, bins=16, method=method)
+    answers = [dc.simulate(plan, values, seed=s) for s in range(120)]
+    lower = np.array([answer.raw[:10].sum() for answer in answers])
+    stated = np.mean([answer.cdf(answer.edges[10]).details["standard_error"] for answer in answers[:20]])
+    assert abs(lower.mean() - truth[:10].sum()) < 5 * stated / math.sqrt(120)
+    assert 0.75 < lower.std() / stated < 1.25
+
+
+def test_the_estimate_is_usable():
+    values = people(20_000)
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64), values, seed=2)
+    text = json.loads(json.dumps(answer.to_dict()))
+    assert len(text["probabilities"]) == 64
+    assert {row["question"] for row in text["summary"]} >= {"mean", "variance", "quantile 0.5"}
+    assert text["details"]["clipped_in_simulation"] == 0
+    frame = answer.to_frame()
+    assert len(frame) == 64
+    assert (frame["low"] <= frame["probability"]).all()
+    assert (frame["cdf_low"] <= frame["cdf"]).all()
+    assert (frame["probability"] <= frame["high"]).all()
+    assert "<table>" in answer._repr_html_()
+    assert "20000 reports" in repr(answer)
+    assert answer.cdf(-30).value == 0
+    assert answer.cdf(90).value == 1
+    assert answer.range(-100, 1000).value == pytest.approx(1)
+    edges, shown, low, high = answer.coarse(16)
+    assert edges.shape == (17,)
+    assert (low <= shown).all()
+    assert (shown <= high).all()
+    assert shown.sum() == pytest.approx(1)
+
+
+def test_plot_with_and_without_the_truth():
+    pytest.importorskip("matplotlib")
+    values = people(5000)
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64, method="square-wave-ems"), values, seed=2)
+    for truth in (None, values, histogram(values, 64)):
+        figure = answer.plot(truth=truth)
+        assert len(figure.axes[0].lines) == (1 if truth is None else 2)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_plans_survive_their_json(method):
+    plan = dc.Distribution(DOMAIN, epsilon=1.5, bins=64, method=method)
+    again = read_plan(json.loads(json.dumps(plan.to_dict())))
+    assert again.to_dict() == plan.to_dict()
+    assert [c.mechanism.id for c in again.round([]).channels] == [c.mechanism.id for c in plan.round([]).channels]
+    assert plan.round([{}]) is None
+
+
+def test_options_reach_their_method():
+    plan = dc.Distribution(DOMAIN, epsilon=1, bins=64, method="square-wave-ems", boundary="renormalise", b=0.2)
+    assert plan.design.source.width / (plan.design.source.positions - 1) == pytest.approx(0.4, rel=1e-3)
+    wave = dc.Distribution(DOMAIN, epsilon=1, bins=64, method="square-wave-em", wave="general-wave", ratio=0.4)
+    sensible(dc.simulate(wave, people(2000), seed=1), 64)
+    two = dc.Distribution(DOMAIN, epsilon=1, bins=64, method="hybrid-np-2pem", prior_weight=0.5)
+    sensible(dc.simulate(two, people(2000), seed=1), 64)
+
+
+def test_wrong_tallies_are_named():
+    plan = dc.Distribution(DOMAIN, epsilon=1, bins=8)
+    wave, leaf = (channel.mechanism for channel in plan.round([]).channels)
+    good = {"wave": wave.tally([0, 1]), "leaf": leaf.tally(leaf.privatize([1, 2, 3]))}
+    with pytest.raises(dc.DiscreetError, match="missing"):
+        plan.estimate([{"wave": good["wave"]}])
+    with pytest.raises(dc.DiscreetError, match="belongs to mechanism"):
+        plan.estimate([good | {"leaf": good["wave"]}])
+    with pytest.raises(dc.DiscreetError, match="one round"):
+        plan.estimate([good, good])
+    empty = Tally(wave.id, 0, np.zeros(wave.alphabet, dtype=np.int64))
+    with pytest.raises(dc.DiscreetError, match="0 reports"):
+        plan.estimate([good | {"wave": empty}])
+
+
+@pytest.mark.parametrize(
+    ("call", "why"),
+    [
+        (lambda: dc.Distribution(dc.Categories(["a", "b"]), epsilon=1), "Interval"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, bins=1), "bins is 1"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, bins=2.5), "bins is 2.5"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, method="magic"), "method is 'magic'"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, method="haar-hrr", bins=100), "power of two"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, method="binning", cells=7), "cells is 7"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, method="hh", branching=1), "branching is 1"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, share=0), "share is 0"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, colour=3), "colour"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, method="spline", colour=3), "colour"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, level=1.5), "level is 1.5"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, bins=8).estimate([]), "one round"),
+    ],
+)
+def test_bad_questions_are_named(call, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        call()
+
+
+@pytest.mark.parametrize("call", [lambda a: a.quantile(0), lambda a: a.range(3, 3), lambda a: a.range(90, 95)])
+def test_bad_readings_are_named(call):
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=1, bins=8, method="square-wave-ems"), people(100), seed=1)
+    with pytest.raises(dc.DiscreetError):
+        call(answer)
