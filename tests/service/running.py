@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ import uvicorn
 import discreet as dc
 from discreet import envelope
 from discreet.client import Campaign, Collector
+from discreet.plans.base import Channel, Estimate, Plan, Round
+from discreet.plans.registry import QUESTIONS
 from discreet.service import Settings, Store, create_app
 
 FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1}
@@ -83,6 +85,62 @@ def reports_of(campaign: Campaign, codes: Any, ids: list[bytes] | None = None) -
     names = np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(-1, 16)
     rows = envelope.pad(asked.channels[0].mechanism.pack(np.asarray(codes)), len(sent), asked.width)
     return envelope.write_upload(bytes.fromhex(campaign.id), asked.number, names, rows), sent
+
+
+async def call(
+    app: Any, method: str, path: str, body: bytes = b"", kind: str = envelope.MEDIA_TYPE, **headers: str
+) -> tuple[int, bytes]:
+    """Send one request to the application itself, without a socket."""
+    listed = {"content-type": kind, "content-length": str(len(body))} | headers
+    path, _, query = path.partition("?")
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
+        "path": path, "raw_path": path.encode(), "query_string": query.encode(), "root_path": "",
+        "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in listed.items()],
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "state": {},
+    }  # fmt: skip
+    given = [{"type": "http.request", "body": body, "more_body": False}]
+    status, parts = 0, []
+
+    async def receive() -> dict[str, Any]:
+        return given.pop() if given else {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        else:
+            parts.append(message.get("body", b""))
+
+    await app(scope, receive, send)
+    return status, b"".join(parts)
+
+
+class TwoRounds(Plan):
+    """A plan for tests: everybody says a number, all but truly, in one of two rounds."""
+
+    question = "two-rounds"
+    method = "randomized-response"
+
+    def __init__(self, size: int, epsilon: float = 20.0, level: float = 0.95) -> None:
+        super().__init__(epsilon, level)
+        self.domain = dc.Categories(range(size))
+        self.source = dc.mechanism("randomized-response", epsilon=epsilon, size=size)
+
+    def arguments(self) -> dict[str, Any]:
+        return {"size": self.domain.size, "epsilon": self.epsilon, "level": self.level}
+
+    def round(self, tallies: Sequence[Any]) -> Round | None:
+        if len(tallies) == 2:
+            return None
+        return Round(len(tallies) + 1, (Channel("all", self.source, self.domain),), share=0.5 if not tallies else 1.0)
+
+    def estimate(self, tallies: Sequence[Any]) -> Any:
+        n = sum(tally["all"].n for tally in tallies)
+        return Estimate(self.question, float(n), (0.0, 1.0), self.level, n, self.epsilon, self.method)
+
+
+QUESTIONS["two-rounds"] = TwoRounds
 
 
 class Process:

@@ -27,7 +27,8 @@ from discreet.service import schema
 from discreet.service.asked import Asked, all_tallies
 from discreet.tallies import Tally
 
-_NEWEST = "head"
+NEWEST = "0001"
+"""The newest version among `migrations`."""
 _LOCK_SECONDS = 5.0
 _MIGRATION_LOCK = 0x64697363  # one worker migrates, the others wait
 
@@ -131,7 +132,20 @@ class Store:
         self._insert = sa.text(_INSERT[self.backend])
         self._migrate()
 
+    def _version(self) -> str | None:
+        with self.read() as connection:
+            if not sa.inspect(connection).has_table("alembic_version"):
+                return None
+            found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one_or_none()
+            return None if found is None else str(found)
+
     def _migrate(self) -> None:
+        """Bring the database to the newest version; one that is newer than this code is refused."""
+        version = self._version()
+        if version == NEWEST:
+            return
+        if version is not None and version > NEWEST:
+            raise DiscreetError(f"the database has version {version}; this version of discreet knows up to {NEWEST}")
         from alembic import command
         from alembic.config import Config
 
@@ -141,7 +155,7 @@ class Store:
             if self.backend == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             config.attributes["connection"] = connection
-            command.upgrade(config, _NEWEST)
+            command.upgrade(config, NEWEST)
 
     def close(self) -> None:
         """Let go of all connections."""
