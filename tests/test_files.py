@@ -1,0 +1,490 @@
+"""Files and frames: every format both ways, budgets, missing and clipped values, and nothing half-written."""
+
+import json
+import os
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.errors import DiscreetError, DomainError, WireError
+from discreet.files import (
+    Collection,
+    Reports,
+    estimate_file,
+    estimate_frame,
+    formats,
+    merge,
+    privatize_file,
+    privatize_frame,
+    tally_file,
+)
+from discreet.plans.base import Channel, Plan, Round
+from discreet.plans.registry import QUESTIONS
+from discreet.tallies import Tally
+
+N = 20_000
+WAGE = dc.Interval(0, 100)
+DRINK = dc.Categories(["tea", "coffee", "NA"])
+RNG = np.random.default_rng(1)
+
+
+def table(n=N):
+    wage = np.clip(RNG.normal(45, 25, n), -40, 140)
+    wage[::50] = np.nan
+    drink = RNG.choice(["tea", "coffee", "NA"], n, p=[0.5, 0.3, 0.2]).astype(object)
+    drink[7] = None
+    return pa.table(
+        {
+            "wage": pa.array(wage, from_pandas=True),
+            "drink": pa.array(drink.tolist()),
+            "room": pa.array(RNG.integers(0, 70, n)),
+            "other": pa.array([f"secret {i}" for i in range(n)]),
+        }
+    )
+
+
+PEOPLE = table()
+PRESENT = int(PEOPLE.column("wage").is_valid().to_numpy().sum())
+QUESTION = {"wage": dc.Mean(WAGE, epsilon=4, method="duchi")}
+THREE = {
+    "wage": dc.Mean(WAGE, epsilon=4, method="duchi"),
+    "drink": dc.Frequency(DRINK, epsilon=4),
+    "room": dc.Frequency(dc.Categories(range(70)), epsilon=4, method="optimized-unary"),
+}
+
+
+def seeded(seed=1):
+    return dc.Entropy.seeded(seed)
+
+
+def write(path, data=PEOPLE):
+    if path.suffix == ".csv":
+        pa.csv.write_csv(data, path)
+    elif path.suffix == ".parquet":
+        pq.write_table(data, path, row_group_size=3000)
+    else:
+        pa.feather.write_feather(data, path, compression="uncompressed")
+    return path
+
+
+def check_answers(answers, epsilon=4):
+    truth = np.clip(PEOPLE.column("wage").drop_null().to_numpy(), 0, 100).mean()
+    assert answers["wage"].value == pytest.approx(truth, abs=6 * answers["wage"].details["standard_error"])
+    assert answers["wage"].epsilon == epsilon
+    assert answers["drink"]["tea"]["raw"] == pytest.approx(0.5, abs=0.05)
+    assert answers["room"].raw == pytest.approx(np.full(70, 1 / 70), abs=0.04)
+
+
+@pytest.mark.parametrize("made", [".csv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("read", [".csv", ".parquet", ".feather"])
+def test_every_format_both_ways(tmp_path, read, made, monkeypatch):
+    monkeypatch.setattr(formats, "ROWS", 4096)  # several batches
+    source, out = write(tmp_path / f"people{read}"), tmp_path / f"reports{made}"
+    summary = privatize_file(source, out, THREE, epsilon=12, entropy=seeded())
+    counted = summary.counted
+    assert (counted.rows, counted.written) == (N, N)
+    assert counted.missing == {"wage": N - PRESENT, "drink": 1, "room": 0}
+    assert counted.clipped_low["wage"] > 0
+    assert counted.clipped_high["wage"] > 0
+    assert counted.reports == {"wage": PRESENT, "drink": N - 1, "room": N}
+    answers = estimate_file(out)
+    assert {column: answer.n for column, answer in answers.items()} == counted.reports
+    check_answers(answers)
+    left = {"reports" + made, "reports.csv.json", source.name} if made == ".csv" else {"reports" + made, source.name}
+    assert set(os.listdir(tmp_path)) == left
+
+
+def test_formats_agree_to_the_last_report(tmp_path):
+    source = write(tmp_path / "people.parquet")
+    tallies = []
+    for made in ("csv", "parquet", "arrow"):
+        out = tmp_path / f"r.{made}"
+        privatize_file(source, out, THREE, epsilon=12, entropy=seeded(5))
+        tallies.append(tally_file(out)[1])
+    assert tallies[0] == tallies[1] == tallies[2]
+
+
+@pytest.mark.parametrize("convert", [lambda t: t.to_pandas(), pl.from_arrow, lambda t: t, lambda t: t.to_batches()[0]])
+@pytest.mark.parametrize("budget", ["split", "sample"])
+def test_frames_round_trip(convert, budget):
+    frame = convert(PEOPLE)
+    reports = privatize_frame(frame, THREE, budget=budget, epsilon=12 if budget == "split" else 4, entropy=seeded())
+    assert type(reports) is type(frame)
+    assert "other" not in (reports.schema.names if isinstance(reports, (pa.Table, pa.RecordBatch)) else reports.columns)
+    answers = estimate_frame(reports)
+    check_answers(answers)
+    asked = sum(answer.n for answer in answers.values())
+    if budget == "split":
+        assert asked == PRESENT + N - 1 + N
+    else:
+        assert N - 300 < asked < N  # one question each; a few drew a value that they lack
+        assert all(abs(answer.n - N / 3) < 500 for answer in answers.values())
+
+
+def test_every_person_answers_once_when_sampled():
+    reports = privatize_frame(PEOPLE, THREE, budget="sample", epsilon=4)
+    answered = sum(reports.column(name).is_valid().to_numpy().astype(int) for name in reports.column_names)
+    assert answered.max() == answered.min() == 1
+
+
+def test_pandas_survives_filtering_and_its_own_parquet(tmp_path):
+    reports = privatize_frame(PEOPLE.to_pandas(), QUESTION)
+    assert estimate_frame(reports[:5000])["wage"].n == reports[:5000]["wage"].notna().sum()
+    reports.to_parquet(tmp_path / "r.parquet")
+    assert estimate_frame(pd.read_parquet(tmp_path / "r.parquet"))["wage"].n == PRESENT
+
+
+def test_polars_survives_filtering_and_its_own_parquet(tmp_path):
+    reports = privatize_frame(pl.from_arrow(PEOPLE), QUESTION)
+    reports.head(1000).write_parquet(tmp_path / "r.parquet")
+    assert estimate_frame(pl.read_parquet(tmp_path / "r.parquet"))["wage"].n == 1000
+    assert estimate_frame(pl.concat([reports, reports]))["wage"].n == 2 * PRESENT
+    other = privatize_frame(pl.from_arrow(PEOPLE), {"wage": dc.Mean(WAGE, epsilon=2, method="duchi")})
+    with pytest.raises(pl.exceptions.PolarsError):
+        pl.concat([reports, other])
+
+
+def test_frame_and_file_reports_are_the_same(tmp_path):
+    write(tmp_path / "p.parquet")
+    privatize_file(tmp_path / "p.parquet", tmp_path / "r.parquet", QUESTION, entropy=seeded(3))
+    from_frame = privatize_frame(PEOPLE, QUESTION, entropy=seeded(3))
+    assert pq.read_table(tmp_path / "r.parquet").equals(from_frame)
+    assert estimate_frame(pq.read_table(tmp_path / "r.parquet"))["wage"].to_dict() == (
+        estimate_file(tmp_path / "r.parquet")["wage"].to_dict()
+    )
+
+
+def test_parts_are_counted_together(tmp_path):
+    for i in range(2):
+        write(tmp_path / f"p{i}.parquet", PEOPLE.slice(i * 10_000, 10_000))
+        privatize_file(tmp_path / f"p{i}.parquet", tmp_path / f"r{i}.arrow", QUESTION)
+    assert estimate_file(tmp_path / "r0.arrow", tmp_path / "r1.arrow")["wage"].n == PRESENT
+    privatize_file(tmp_path / "p0.parquet", tmp_path / "x.arrow", {"wage": dc.Mean(WAGE, epsilon=1, method="duchi")})
+    with pytest.raises(DiscreetError, match="other questions"):
+        estimate_file(tmp_path / "r0.arrow", tmp_path / "x.arrow")
+
+
+def test_the_document_holds_no_count_of_the_values(tmp_path):
+    write(tmp_path / "p.parquet")
+    privatize_file(tmp_path / "p.parquet", tmp_path / "r.csv", QUESTION)
+    document = json.loads((tmp_path / "r.csv.json").read_text())
+    assert set(document) == {"discreet-reports", "budget", "epsilon", "questions", "reports", "rows"}
+    assert document["rows"] == PRESENT
+    assert "clipped" not in json.dumps(document)
+    first = Reports.from_json(json.dumps(document))
+    assert Reports.from_json(first.to_json()).to_json() == first.to_json()
+
+
+# -- budgets ----------------------------------------------------------------------------------------------
+
+
+def test_budgets_are_added_exactly():
+    tenth = dc.Mean(WAGE, epsilon=0.1, method="duchi")
+    ten = {f"c{i}": tenth for i in range(10)}
+    assert Collection(ten, epsilon=1).epsilon == 1
+    assert Collection(ten, "sample", epsilon=0.1).epsilon == Fraction(1, 10)
+    with pytest.raises(DiscreetError, match="need a budget"):
+        Collection(ten)
+    with pytest.raises(DiscreetError, match=r"cost epsilon 1 together; the budget is 0\.9"):
+        Collection(ten, epsilon=0.9)
+
+
+@pytest.mark.parametrize(
+    ("questions", "options", "word"),
+    [
+        ({}, {}, "questions is empty"),
+        ({"a": 3}, {}, "allowed is a plan"),
+        ({"": QUESTION["wage"]}, {}, "name of a column"),
+        (QUESTION, {"budget": "all"}, "budget is 'all'"),
+        (QUESTION, {"epsilon": "x"}, "epsilon is 'x'"),
+        ({"a": dc.Means([WAGE, WAGE], epsilon=1)}, {}, "several columns at once"),
+    ],
+)
+def test_refuses_collections_without_meaning(questions, options, word):
+    with pytest.raises(DiscreetError, match=word):
+        Collection(questions, **options)
+
+
+# -- what can go wrong ------------------------------------------------------------------------------------
+
+
+def asked(column="wage", plan=None, missing="drop", data=PEOPLE):
+    return privatize_frame(data, {column: plan or QUESTION["wage"]}, missing=missing)
+
+
+def test_missing_values_can_be_an_error():
+    with pytest.raises(DomainError, match="column 'wage', row 0: the value is missing"):
+        asked(missing="error")
+    with pytest.raises(DiscreetError, match="missing is 'keep'"):
+        asked(missing="keep")
+
+
+def test_nan_and_null_are_both_missing():
+    data = pa.table({"wage": pa.array([1.0, None, float("nan"), 2.0] * 10)})
+    assert privatize_frame(data, QUESTION).num_rows == 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"column": "wages"}, "column is 'wages'; the data have wage, drink"),
+        ({"column": "other"}, "is of type string; mean needs numbers"),
+        (
+            {"column": "drink", "plan": dc.Frequency(dc.Categories(["tea", "milk"]), 1)},
+            r"row \d+ .*is not one of the 2",
+        ),
+        ({"column": "room", "plan": dc.Frequency(dc.Categories(["0", "1"]), 1)}, r"\(int64\) is not one of"),
+        ({"data": pa.table({"wage": [1.0, float("inf")]})}, "row 1: inf is not a finite number"),
+        ({"data": [1, 2]}, "frame is a list"),
+    ],
+)
+def test_says_what_is_wrong_with_a_column(arguments, word):
+    with pytest.raises(DiscreetError, match=word):
+        asked(**arguments)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.int64(), pa.float32(), pa.decimal128(30, 2), pa.bool_(), pa.uint16(), pa.null()]
+)
+def test_numbers_of_every_type(kind):
+    values = [None] * 8 if kind == pa.null() else [1, 0, None, 1] * 2
+    reports = privatize_frame(pa.table({"wage": pa.array(values).cast(kind)}), QUESTION)
+    assert reports.num_rows == (0 if kind == pa.null() else 6)
+
+
+@pytest.mark.parametrize("labels", [[False, True], [0, 1], [0.0, 1.0]])
+def test_labels_of_every_type(tmp_path, labels):
+    data = pa.table({"x": pa.array(labels * 50)})
+    plan = dc.Frequency(dc.Categories(labels), epsilon=8)
+    assert estimate_frame(privatize_frame(data, {"x": plan}))["x"].n == 100
+    dictionary = pa.table({"x": data.column("x").dictionary_encode()})
+    assert estimate_frame(privatize_frame(dictionary, {"x": plan}))["x"].n == 100
+    pa.csv.write_csv(data, tmp_path / "p.csv")
+    privatize_file(tmp_path / "p.csv", tmp_path / "r.csv", {"x": plan})
+    assert estimate_file(tmp_path / "r.csv")["x"].n == 100
+
+
+def test_out_is_never_the_source_and_never_replaced_by_accident(tmp_path):
+    source = write(tmp_path / "p.parquet")
+    with pytest.raises(DiscreetError, match="the file of values itself"):
+        privatize_file(source, source, QUESTION, overwrite=True)
+    privatize_file(source, tmp_path / "r.parquet", QUESTION)
+    before = (tmp_path / "r.parquet").read_bytes()
+    with pytest.raises(DiscreetError, match="which exists"):
+        privatize_file(source, tmp_path / "r.parquet", QUESTION)
+    assert (tmp_path / "r.parquet").read_bytes() == before
+    privatize_file(source, tmp_path / "r.parquet", QUESTION, overwrite=True)
+    assert (tmp_path / "r.parquet").read_bytes() != before
+
+
+@pytest.mark.parametrize("made", ["csv", "parquet", "arrow"])
+def test_an_error_half_way_leaves_nothing(tmp_path, made, monkeypatch):
+    monkeypatch.setattr(formats, "ROWS", 1000)
+    values = np.full(5000, 10.0)
+    values[4500] = np.inf
+    write(tmp_path / "p.parquet", pa.table({"wage": values}))
+    out = tmp_path / f"r.{made}"
+    with pytest.raises(DomainError, match="row 4500"):
+        privatize_file(tmp_path / "p.parquet", out, QUESTION)
+    assert os.listdir(tmp_path) == ["p.parquet"]
+
+    def stop(done, total):
+        assert total == 5000
+        if done >= 2000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        privatize_file(tmp_path / "p.parquet", out, QUESTION, progress=stop)
+    assert os.listdir(tmp_path) == ["p.parquet"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize("part", [0.3, 0.9, 0.999])
+def test_truncated_files_are_refused(tmp_path, kind, part):
+    source, out = write(tmp_path / f"p.{kind}"), tmp_path / f"r.{kind}"
+    privatize_file(source, out, QUESTION)
+    for path, use in ((out, estimate_file), (source, lambda p: privatize_file(p, tmp_path / "x.csv", QUESTION))):
+        data = path.read_bytes()
+        path.write_bytes(data[: int(len(data) * part)])
+        with pytest.raises(DiscreetError, match="cut short"):
+            use(path)
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_truncated_and_orphaned_csv_are_refused(tmp_path):
+    source, out = write(tmp_path / "p.csv"), tmp_path / "r.csv"
+    privatize_file(source, out, QUESTION)
+    text = out.read_text()
+    out.write_text("\n".join(text.splitlines()[:100]) + "\n")
+    with pytest.raises(WireError, match=f"has 99 rows; its document says {PRESENT}"):
+        estimate_file(out)
+    out.write_text(text)
+    assert estimate_file(out)["wage"].n == PRESENT
+    (tmp_path / "r.csv.json").unlink()
+    with pytest.raises(WireError, match="no document beside it"):
+        estimate_file(out)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda t: t.set_column(0, "wage", pa.array([9] * t.num_rows)), "allowed are 0..1"),
+        (lambda t: t.set_column(0, "wage", pa.array([0.5] * t.num_rows)), "whole numbers"),
+        (lambda t: t.rename_columns(["pay"]).replace_schema_metadata(t.schema.metadata), "lacks? the column 'wage'"),
+        (lambda t: t.replace_schema_metadata(None), "no document"),
+        (lambda t: t.replace_schema_metadata({b"discreet": b"{"}), "cannot be read"),
+        (lambda t: t.replace_schema_metadata({b"discreet": b'{"discreet-reports": 2}'}), "version 2"),
+    ],
+)
+def test_false_reports_are_refused(tmp_path, change, word):
+    reports = change(privatize_frame(PEOPLE, QUESTION))
+    with pytest.raises(WireError, match=word):
+        estimate_frame(reports)
+    pq.write_table(reports, tmp_path / "r.parquet")
+    with pytest.raises(WireError, match=word):
+        estimate_file(tmp_path / "r.parquet")
+
+
+def test_a_document_whose_mechanism_exceeds_the_plan_is_refused():
+    document = json.loads(privatize_frame(PEOPLE, QUESTION).schema.metadata[b"discreet"])
+    document["reports"][0]["mechanism"] = dc.mechanism("duchi", 5).to_document()
+    with pytest.raises(WireError, match="its plan allows"):
+        Reports.from_json(json.dumps(document))
+
+
+def test_the_mechanism_of_the_document_decodes_the_reports():
+    # As if another version had chosen other weights for the same plan: those of the document are right.
+    document = json.loads(privatize_frame(PEOPLE, QUESTION).schema.metadata[b"discreet"])
+    other = dc.mechanism("duchi", 3.9)
+    document["reports"][0]["mechanism"] = other.to_document()
+    reports = Reports.from_json(json.dumps(document))
+    assert reports.collection.questions["wage"].mechanism == other
+    answers = reports.estimate({"wage": other.tally([0, 1] * 50)})
+    assert answers["wage"].value == pytest.approx(50)
+
+
+def test_other_endings_and_absent_files(tmp_path):
+    for call in (lambda: estimate_file(tmp_path / "x.parquet"), lambda: estimate_file()):
+        with pytest.raises(DiscreetError, match=r"does not exist|is empty"):
+            call()
+    write(tmp_path / "p.parquet")
+    with pytest.raises(DiscreetError, match="allowed endings"):
+        privatize_file(tmp_path / "p.parquet", tmp_path / "r.xlsx", QUESTION)
+    (tmp_path / "bad.csv").write_text("wage\n1\n2,3\n")
+    with pytest.raises(DiscreetError, match="cannot be read as CSV"):
+        privatize_file(tmp_path / "bad.csv", tmp_path / "r.csv", QUESTION)
+    (tmp_path / "text.csv").write_text("wage\n1\nmuch\n")
+    with pytest.raises(DiscreetError, match="cannot be read as CSV"):
+        privatize_file(tmp_path / "text.csv", tmp_path / "r.csv", QUESTION)
+
+
+# -- several channels and rounds --------------------------------------------------------------------------
+
+
+class TwoRounds(Plan):
+    """A made-up plan: a quarter tells which of two mechanisms the rest uses, in two groups."""
+
+    question = "two-rounds"
+    method = "test"
+
+    def __init__(self, domain, epsilon, level=0.95):
+        super().__init__(epsilon, level)
+        self.domain = domain
+
+    def arguments(self):
+        return {"domain": self.domain.to_dict(), "epsilon": self.epsilon, "level": self.level}
+
+    def round(self, tallies):
+        if not tallies:
+            return Round(1, (Channel("pilot", dc.mechanism("duchi", self.epsilon), self.domain),), share=0.25)
+        if len(tallies) == 1:
+            assert tallies[0]["pilot"].n > 0
+            wide, fine = dc.mechanism("piecewise", self.epsilon), dc.mechanism("duchi", self.epsilon)
+            return Round(2, (Channel("a", wide, self.domain, share=1), Channel("b", fine, self.domain, share=3)))
+        return None
+
+    def estimate(self, tallies):
+        return [{key: tally.n for key, tally in part.items()} for part in tallies]
+
+
+def test_rounds_and_channels(tmp_path, monkeypatch):
+    monkeypatch.setitem(QUESTIONS, "two-rounds", TwoRounds)
+    monkeypatch.setattr(formats, "ROWS", 3000)
+    source = write(tmp_path / "p.parquet")
+    plan = TwoRounds(WAGE, 4.0)
+    for made in ("parquet", "csv", "arrow"):
+        out = tmp_path / f"r.{made}"
+        summary = privatize_file(source, out, {"wage": plan, "drink": THREE["drink"]}, epsilon=8)
+        counted = summary.counted
+        assert counted.rows == N
+        assert counted.reports == {"wage": PRESENT, "drink": N - 1}
+        assert counted.missing == {"wage": N - PRESENT, "drink": 1}
+        first, second = estimate_file(out)["wage"]
+        assert sum(first.values()) + sum(second.values()) == PRESENT  # everybody is asked in exactly one round
+        assert first["pilot"] == pytest.approx(PRESENT / 4, abs=6 * np.sqrt(PRESENT))
+        assert second["a"] == pytest.approx(PRESENT * 3 / 16, abs=6 * np.sqrt(PRESENT))
+    assert [cell.name for cell in summary.reports.cells] == ["wage/1/pilot", "drink", "wage/2/a", "wage/2/b"]
+    frame = privatize_frame(PEOPLE, {"wage": plan})
+    assert sum(sum(part.values()) for part in estimate_frame(frame)["wage"]) == PRESENT
+
+
+# -- the two functions that other engines reuse ----------------------------------------------------------
+
+
+def test_map_and_merge_in_any_order():
+    stage = Collection(THREE, "split", 12).stage()
+    parts = list(stage.map_batches(PEOPLE.to_batches(max_chunksize=1500)))
+    assert len(parts) == 14
+    tallies = [stage.reports.tally_batch(part) for part in parts]
+    forward, backward = {}, {}
+    for tally in tallies:
+        forward = merge(forward, tally)
+    for tally in reversed(tallies):
+        backward = merge(tally, backward)
+    assert forward == backward
+    assert forward["wage"].n == PRESENT
+    assert isinstance(forward["room"], Tally)
+    check_answers(stage.reports.estimate(forward))
+
+
+def test_wider_types_are_read_as_well():
+    # Spark widens unsigned integers and makes fixed binaries variable.
+    stage = Collection(THREE, "split", 12).stage()
+    (batch,) = stage.map_batches(PEOPLE.to_batches())
+    wide = pa.record_batch(
+        [
+            batch.column("wage").cast(pa.int16()),
+            batch.column("drink").cast(pa.int64()),
+            batch.column("room").cast(pa.binary()),
+        ],
+        names=batch.schema.names,
+    )
+    assert stage.reports.tally_batch(wide) == stage.reports.tally_batch(batch)
+    short = pa.record_batch([*wide.columns[:2], pa.array([b"x"] * N)], names=batch.schema.names)
+    with pytest.raises(WireError, match="9 bytes each"):
+        stage.reports.tally_batch(short)
+
+
+def test_an_empty_file_has_no_answer(tmp_path):
+    write(tmp_path / "p.parquet", pa.table({"wage": pa.array([], type=pa.float64())}))
+    privatize_file(tmp_path / "p.parquet", tmp_path / "r.parquet", QUESTION)
+    with pytest.raises(DiscreetError, match="column 'wage': the tally has 0 reports"):
+        estimate_file(tmp_path / "r.parquet")
+
+
+@pytest.mark.slow
+def test_memory_is_bounded():
+    from benchmarks.files import run
+
+    found = run(20_000_000)
+    for step in ("privatize", "estimate"):
+        assert found["steps"][step]["peak_mib"] < 700
+        assert found["steps"][step]["rows"] == 20_000_000
