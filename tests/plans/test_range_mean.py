@@ -212,6 +212,8 @@ def test_adaptive_narrows_a_wide_range():
     truth = values[values <= 50].mean()
     assert abs(narrow.value - truth) < abs(wide.value - truth) + 3 * narrow.details["standard_error"]
     assert any("nearest end" in sentence for sentence in narrow.assumed)
+    assert narrow.details["bias_allowed"] > 0
+    assert narrow.interval[0] < truth < narrow.interval[1]
     literal = dc.simulate(
         RangeMean(DOMAIN, 0, 50, 2, "privrm-star", "duchi", adaptive=True, literal=True), values, seed=1
     )
@@ -229,8 +231,8 @@ def test_the_region_stays_wide_where_halving_only_costs():
     spike = np.where(points < -0.9, 1.0, 0.0)
     assert dense_region(points, spike, -1, 1, mean_error(sources, 1e5, -1, 1))[1] < -0.7
     # noise in an empty tail keeps the region wide, unless it is taken for what it is; a real tail is not empty
-    floor = spike / spike.sum() * 0.995 + 0.005 / 401
-    error = mean_error(sources, 1e7, -1, 1)
+    floor = spike / spike.sum() * 0.999 + 0.001 / 401
+    error = mean_error(sources, 1e9, -1, 1)
     assert dense_region(points, floor, -1, 1, error) == (-1, 1)
     assert dense_region(points, floor, -1, 1, error, threshold=0.01)[1] < -0.7
     half = np.where(points < 0, 0.6, 0.4)

@@ -25,7 +25,6 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from discreet.errors import DiscreetError, PrivacyError
 from discreet.mechanisms.base import Floats, Mechanism
@@ -76,9 +75,14 @@ def range_mechanism(
     """
     if method not in METHODS:
         raise DiscreetError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
+    name = inner.replace("_", "-")
+    if name not in entries():
+        mechanism(name, epsilon)  # the registry's own error
+    if "positions" not in entries()[name].options:
+        positions = None
     chosen = _DRAWS[method] if draw is None else draw
     frozen = tuple(sorted((key, tuple(v) if isinstance(v, (list, np.ndarray)) else v) for key, v in options.items()))
-    return _build(method, inner.replace("_", "-"), check_epsilon(epsilon), chosen, calibrated, positions, frozen)
+    return _build(method, name, check_epsilon(epsilon), chosen, calibrated, positions, frozen)
 
 
 def outside_symbol(inner: str, epsilon: float, **options: Any) -> Ranged:
@@ -97,11 +101,9 @@ def _build(
     options: tuple[tuple[str, Any], ...],
 ) -> Ranged:
     def source(e: float) -> Mechanism:
-        lattice = {} if positions is None or "positions" not in entries()[inner].options else {"positions": positions}
+        lattice = {} if positions is None else {"positions": positions}
         return mechanism(inner, e, **lattice, **dict(options))
 
-    if inner not in entries():
-        source(epsilon)  # the registry's own error
     name = f"{method}/{inner}"
     if method == "outside-symbol":
         return _with_symbol(name, epsilon, source(epsilon), draw)
@@ -126,6 +128,8 @@ def _tags(method: str, e: float) -> tuple[float, float]:
 
 def _largest(excess: Callable[[float], float], epsilon: float, tolerance: float) -> float:
     """Return about the largest e in (epsilon/4, epsilon] with excess(e) <= 0."""
+    from scipy.optimize import brentq
+
     low, high = epsilon / 4, epsilon
     if excess(high) <= 0:
         return high

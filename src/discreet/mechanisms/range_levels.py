@@ -14,7 +14,6 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from discreet.errors import DiscreetError
 
@@ -110,6 +109,7 @@ def largest_star(name: str, epsilon: float) -> float:
     >>> round(largest_star("square-wave", 2.0), 6), largest_star("duchi", 2.0)
     (1.603264, 2.0)
     """
+    from scipy.optimize import brentq
 
     def excess(e: float) -> float:
         return star_level(name, 1 / (1 + math.exp(-e))) - epsilon
@@ -124,6 +124,7 @@ def largest_star(name: str, epsilon: float) -> float:
 
 def largest_split(kind: Kind, name: str, epsilon: float) -> float:
     """Return the largest e1 = e2 whose privrm-i or privrm-o has level epsilon at most (the paper takes epsilon/2)."""
+    from scipy.optimize import brentq
 
     def excess(e: float) -> float:
         return split_level(kind, name, e, e) - epsilon

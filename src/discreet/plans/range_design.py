@@ -243,7 +243,7 @@ def ranked(
 
 def _knot_weights(belief: Belief, epsilon: float) -> tuple[float, ...]:
     """Return the belief on equal knots, a tenth of it uniform: a wrong belief costs variance, never a bias."""
-    steps = 16 if epsilon <= 2 else 32
+    steps = 16 if epsilon <= 3 else 24
     place = (belief.points + 1) / 2 * steps
     left = np.minimum(place.astype(int), steps - 1)
     weights = np.bincount(left, belief.weights * (left + 1 - place), minlength=steps + 1)

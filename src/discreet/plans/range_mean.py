@@ -28,7 +28,14 @@ from discreet.plans import range_estimate
 from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
 from discreet.plans.mean import Mean
 from discreet.plans.range_design import COARSE, Belief, RangeEncoder, Region, check_range, ranked
-from discreet.plans.range_region import dense_region, literal_error, mean_error, noise_of_count, region_bias
+from discreet.plans.range_region import (
+    NOISE,
+    bias_allowed,
+    dense_region,
+    literal_error,
+    mean_error,
+    noise_of_count,
+)
 from discreet.tallies import Tally
 
 
@@ -57,6 +64,9 @@ class RangeMean(Plan):
         Share of the participants asked first when "auto" has neither; their answers count too. 0: no pilot.
     literal : bool
         Adaptive adjustment exactly as printed, for reproduction.
+    tailored : bool
+        Let "auto" also design a mechanism for a distribution that is known (a prior, or the adaptive pilot's), by a
+        linear programme: less noise, seconds of work.
     options
         Passed to `range_mechanism`: draw, calibrated, positions.
 
@@ -87,6 +97,7 @@ class RangeMean(Plan):
         prior: Sequence[float] | None = None,
         pilot: float = 0.1,
         literal: bool = False,
+        tailored: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(epsilon, level)
@@ -102,8 +113,8 @@ class RangeMean(Plan):
         if adaptive and method in ("direct", "distribution"):
             raise DiscreetError(f"adaptive adjustment narrows a ranged mechanism; method is {method!r}")
         self.mechanism, self.adaptive, self.pilot, self.literal = mechanism, adaptive, pilot, literal
-        self.method, self.options = method, options
-        self._given = {"guess": guess, "prior": prior, "pilot": pilot, "literal": literal}
+        self.method, self.tailored, self.options = method, tailored, options
+        self._given = {"guess": guess, "prior": prior, "pilot": pilot, "literal": literal, "tailored": tailored}
         whole = self.range == (domain.low, domain.high)
         self._mean = Mean(domain, self.epsilon, mechanism or "auto", level) if whole else None
         self._belief = self._believe(guess, prior)
@@ -201,7 +212,7 @@ class RangeMean(Plan):
             belief = Belief.guess(float(np.clip(max(seen.share, seen.share_error), 1e-3, 1.0)), seen.mean)
         else:
             belief = self._belief or self._blind
-        source = self.choose(belief, tailored=self._given["prior"] is not None)
+        source = self.choose(belief, tailored=self.tailored and self._given["prior"] is not None)
         return Channel("all", source, RangeEncoder(self.domain, *self.range, self.range))
 
     def _adapted(self, tally: Tally) -> Channel:
@@ -219,7 +230,8 @@ class RangeMean(Plan):
             sources = [d.build(self.epsilon, positions=COARSE) for d in ranked(self.epsilon, whole, *self._open)[:4]]
             error, empty = mean_error(sources, n, low, high), noise_of_count(self.epsilon, tally.n)
             region = dense_region(points, masses, low, high, error, threshold=empty)
-            source = self.choose(Belief.within(points, masses, low, high, region, clip=True), tailored=True)
+            belief = Belief.within(points, masses, low, high, region, clip=True)
+            source = self.choose(belief, tailored=self.tailored)
         first, last = (float(self.domain.decode(end)) for end in region)
         encoder = RangeEncoder(self.domain, *self.range, (first, last), clip=not self.literal)
         return Channel("all", source, encoder)
@@ -262,12 +274,13 @@ class RangeMean(Plan):
         if self.adaptive and found.enough:
             points, masses = range_estimate.reconstruct(self._wave, tallies[0]["pilot"].counts)
             places = np.asarray(self.domain.decode(points))
-            bias = abs(region_bias(places, masses, self.range, encoder.region, clip=encoder.clip))
+            missed = 2 / NOISE * noise_of_count(self.epsilon, tallies[0]["pilot"].n)
+            bias = bias_allowed(places, masses, self.range, encoder.region, clip=encoder.clip, mass_error=missed)
             interval = (max(interval[0] - bias, self.range[0]), min(interval[1] + bias, self.range[1]))
             assumed.append(
                 f"people of the range outside [{encoder.region[0]:g}, {encoder.region[1]:g}] "
                 + ("answered as its nearest end" if encoder.clip else "were left out")
-                + ": the interval is wider by the bias that the pilot's distribution gives that"
+                + ": the interval is wider by the bias that the pilot, give or take its own error, sees in that"
             )
         details = self._counted(found.share, found.share_error, n) | {
             "standard_error": half * found.error,

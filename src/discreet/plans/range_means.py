@@ -105,6 +105,7 @@ class RangeMeans(Plan):
             raise DiscreetError(f"method is {method!r}; allowed are auto, divide and distribution")
         self.domain, self.users, self.prior, self.mechanism = domain, users, prior, mechanism
         shared: dict[str, Any] = {"level": level, "pilot": 0.0, "prior": prior, "mechanism": mechanism}
+        shared["tailored"] = False  # a linear programme a range
         self._divided = [RangeMean(domain, low, high, epsilon, **shared) for low, high in ranges]
         self.ranges = tuple(plan.range for plan in self._divided)
         self._joint = [RangeMean(domain, low, high, epsilon, "distribution", level=level) for low, high in ranges]

@@ -22,6 +22,8 @@ Criterion = Callable[[Floats, Floats, Region], float]
 """Predicted error of a region, from point masses on the domain."""
 NOISE = 4.0
 """A half may be taken for empty below so many standard deviations of a randomised count."""
+EMPTY = 0.002
+"""… and never a half that holds more than this part of the range's people."""
 
 
 def noise_of_count(epsilon: float, n: int) -> float:
@@ -50,6 +52,22 @@ def region_bias(points: Floats, masses: Floats, whole: Region, region: Region, *
     return means[1] - means[0]
 
 
+def bias_allowed(
+    points: Floats, masses: Floats, whole: Region, region: Region, *, clip: bool, mass_error: float
+) -> float:
+    """Return how far the region may move the mean: by the pilot's distribution, and by what the pilot may have missed.
+
+    ``mass_error`` is the error of the pilot's mass outside the region; it is as far away as the mass that was seen.
+    """
+    bias = abs(region_bias(points, masses, whole, region, clip=clip))
+    inside = (points >= whole[0]) & (points <= whole[1])
+    away = np.maximum(np.maximum(region[0] - points, points - region[1]), 0.0)[inside]
+    seen, share = masses[inside] * (away > 0), float(masses[inside].sum())
+    if not share > 0 or not seen.sum() > 0:
+        return bias
+    return bias + mass_error / share * float(seen @ away) / float(seen.sum())
+
+
 def dense_region(
     points: Floats,
     masses: Floats,
@@ -62,11 +80,11 @@ def dense_region(
 ) -> Region:
     """Halve the region towards the denser half as long as the predicted error falls [PrivRM, algorithm 4].
 
-    A dropped half whose mass is below ``threshold``, and a hundredth of the range's, is taken for empty: EM leaves
-    noise there that is never negative, and would otherwise keep the region wide.
+    A dropped half whose mass is below ``threshold``, and 1/500 of the range's, is taken for empty: EM leaves noise
+    there that is never negative, and would otherwise keep the region wide. It is a gamble: a real tail is lost too.
     """
     region, kept = (low, high), masses
-    negligible = min(threshold, 0.01 * float(masses[(points >= low) & (points <= high)].sum()))
+    negligible = min(threshold, EMPTY * float(masses[(points >= low) & (points <= high)].sum()))
     for _ in range(steps):
         middle = (region[0] + region[1]) / 2
         left = (points >= region[0]) & (points < middle)
