@@ -76,10 +76,10 @@ class Hybrid(Design):
         leaf = self.tally(tallies, "leaf", least=2)
         frequencies = oracle_frequencies(self.leaf, leaf)[0]
         channel = self.wave.operator()
-        law = {"p": self.leaf.p, "q": self.leaf.q, "n": float(leaf.n)}
+        p, q = self.leaf.p, self.leaf.q
 
         def posterior(variances: tuple[float, ...], **options: Any) -> Posterior:
-            return hybrid(channel, counts, frequencies, **law, bucket_variances=variances, **options)
+            return hybrid(channel, counts, frequencies, p=p, q=q, n=leaf.n, bucket_variances=variances, **options)
 
         mode = posterior(BUCKET_VARIANCES, parsimony=self.parsimony, gate=self.gate)
         spikes = mode.bucket_variance > BUCKET_VARIANCES[0]
