@@ -1,0 +1,100 @@
+"""`discreet budget`: what participants have spent, and what shuffling would give."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError
+
+group = typer.Typer(
+    help="What participants have spent, and what shuffling would give.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.add_typer(group, name="budget", epilog=examples("discreet budget show ledger.jsonl"))
+
+
+@group.command(
+    "show", epilog=examples("discreet budget show ledger.jsonl", "discreet budget show l.jsonl --subject ann")
+)
+def show(
+    ledger: Annotated[Path, typer.Argument(help="Ledger file (JSON lines).")],
+    subject: Annotated[str | None, typer.Option(help="Only this participant, answer by answer.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what each participant has spent and may still spend."""
+    from rich import box
+    from rich.table import Table
+
+    from discreet.privacy.ledger import Ledger, rational, shown
+
+    if not ledger.exists():
+        raise DiscreetError(f"{ledger} does not exist")
+    found = Ledger(ledger)
+    facts = found.to_dict()
+    if subject is not None:
+        if subject not in found.subjects:
+            raise DiscreetError(f"subject is {subject!r}; the ledger does not know it")
+        facts["participants"] = [row for row in facts["participants"] if row["subject"] == subject]
+        facts["answers"] = found.account(subject).entries
+    if as_json:
+        show_json(facts)
+        return
+    out = console()
+    for warning in found.warnings:
+        out.print(f"[yellow]{warning}[/yellow]")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    if subject is None:
+        for title in ("Participant", "Campaigns"):
+            table.add_column(title)
+        for title in ("Answers", "ε spent", "ε left"):
+            table.add_column(title, justify="right")
+        for row in facts["participants"]:
+            left = "–" if found.limit is None else shown_left(row["remaining"])
+            table.add_row(
+                row["subject"], ", ".join(row["campaigns"]), str(row["answers"]), shown(rational(row["spent"])), left
+            )
+    else:
+        for title in ("Campaign", "Round", "ε", "Kind"):
+            table.add_column(title)
+        for entry in facts["answers"]:
+            kind = "permanent" if entry["permanent"] else "fresh"
+            table.add_row(entry["campaign"], str(entry["round"]), shown(rational(entry["epsilon"])), kind)
+    out.print(table)
+    limit = "no limit" if found.limit is None else f"limit {shown(found.limit)} each"
+    out.print(f"[dim]{len(found.subjects)} participants, {limit}[/dim]")
+
+
+def shown_left(text: str) -> str:
+    """Return what is left, for people."""
+    from fractions import Fraction
+
+    left = Fraction(text)
+    return "0" if left == 0 else f"{float(left):g}"
+
+
+@group.command("shuffle", epilog=examples("discreet budget shuffle --epsilon 1 --users 100000 --delta 1e-6"))
+def shuffle(
+    epsilon: Annotated[float, typer.Option(help="Of each report.")],
+    users: Annotated[int, typer.Option(help="People whose reports are shuffled together.")],
+    delta: Annotated[float, typer.Option(help="Probability of failure that is allowed.")] = 1e-6,
+    as_json: Json = False,
+) -> None:
+    """Show what a trusted shuffler adds: (epsilon, delta) of the shuffled reports.
+
+    Bound of Feldman, McMillan and Talwar (2021), numerical. Without a shuffler, each report keeps its own epsilon.
+    """
+    from discreet.privacy.amplification import shuffle as amplify
+
+    found = amplify(epsilon, users, float(delta))
+    if as_json:
+        show_json(found.to_dict())
+        return
+    out = console()
+    out.print(f"\n{found}.")
+    closed = "its condition does not hold here" if found.closed_form is None else f"ε = {found.closed_form:.4g}"
+    out.print(f"[dim]Closed form of the same paper: {closed}.[/dim]")

@@ -1,0 +1,102 @@
+"""`discreet certify FILE`: the exact epsilon of a mechanism document, or of every mechanism in a file of reports."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError, PrivacyError
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.base import Mechanism
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(
+        "certify",
+        epilog=examples(
+            "discreet certify mechanism.json",
+            "discreet certify mechanism.json --claim 0.5",
+            "discreet certify reports.parquet --json",
+        ),
+    )(certify)
+
+
+def certify(
+    file: Annotated[Path, typer.Argument(help="Mechanism document (JSON; - for stdin), or a file of reports.")],
+    claim: Annotated[
+        float | None, typer.Option(help="Epsilon that must hold; what the document claims, unless given.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Compute the exact privacy of a mechanism.
+
+    Nothing is sampled and nothing is believed: epsilon is the largest ratio of the whole numbers that the sampler
+    compares its random words with. Exit code 0 if the claim holds, 1 if it is false, 2 if the file cannot be read.
+    """
+    from discreet.privacy.exact import check_epsilon, exp_below
+
+    if claim is not None:
+        check_epsilon(claim, "claim")
+    try:
+        found = mechanisms_of(file)
+    except PrivacyError as error:  # the document's own claim is false
+        if as_json:
+            show_json({"file": file.as_posix(), "holds": False, "certificates": [], "error": str(error)})
+        else:
+            console(stderr=True).print(f"discreet: {error}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    rows: list[dict[str, Any]] = []
+    for name, mechanism in found:
+        certificate = mechanism.certificate
+        stated = certificate.claimed if claim is None else claim
+        rows.append(
+            {"column": name, "name": mechanism.name, "id": mechanism.id}
+            | certificate.to_dict()
+            | {"epsilon_claimed": stated, "holds": certificate.ratio <= exp_below(stated)}
+        )
+    holds = all(row["holds"] for row in rows)
+    if as_json:
+        show_json({"file": file.as_posix(), "holds": holds, "certificates": rows})
+    else:
+        _show(rows)
+    raise typer.Exit(0 if holds else 1)
+
+
+def mechanisms_of(file: Path) -> "list[tuple[str, Mechanism]]":
+    """Return the mechanism of a document, or those of a file of reports with their columns."""
+    from discreet.mechanisms.base import Mechanism
+
+    if str(file) == "-":
+        return [("", Mechanism.from_json(sys.stdin.buffer.read()))]
+    if not file.exists():
+        raise DiscreetError(f"{file} does not exist")
+    if file.suffix.lower() in (".parquet", ".pq", ".arrow", ".ipc", ".feather", ".csv"):
+        from discreet.files.formats import open_reports
+
+        return [(cell.name, cell.mechanism) for cell in open_reports(file)[0].cells]
+    return [("", Mechanism.from_json(file.read_bytes()))]
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    for row in rows:
+        table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
+        table.add_column("Fact", no_wrap=True, style="bold")
+        table.add_column("Value", overflow="fold")
+        verdict = "[green]holds[/green]" if row["holds"] else "[bold red]FALSE[/bold red]"
+        table.add_row("Claim", f"ε = {row['epsilon_claimed']:g} {verdict}")
+        table.add_row("Exact", f"ε = {row['epsilon_exact']!r} [dim](rounded up)[/dim]")
+        table.add_row("Ratio", row["ratio"])
+        table.add_row("Unbiased", "yes" if row["unbiased"] else "no")
+        table.add_row("Report", f"one of {row['alphabet']} values, {row['bits']} bits")
+        table.add_row("Id", row["id"])
+        column = f"  column {row['column']}" if row["column"] else ""
+        out.print(f"\n[bold cyan]{row['name']}[/bold cyan]{column}")
+        out.print(table)
