@@ -38,8 +38,9 @@ def test_categories_and_bit_vectors_too():
 def test_every_mechanism_at_a_million_samples(name, epsilon):
     options = {"size": 8} if "size" in entries()[name].needs else {}
     mechanism, found = audited(name, epsilon, 1_000_000, **options)
+    within = 0.92 if name == "general-wave" else 0.95  # a trapezoid reaches its epsilon on its short side only
     assert not found.is_refuted
-    assert found.epsilon > 0.95 * mechanism.certificate.epsilon, found
+    assert found.epsilon > within * mechanism.certificate.epsilon, found
     assert found.seconds < 60
 
 
