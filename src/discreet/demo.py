@@ -284,6 +284,49 @@ def mean_departure(demo: Demo) -> Section:
     return section
 
 
+def wage_distribution(demo: Demo) -> Section:
+    """The whole distribution of wages from one report each, and what is read off it."""
+    demo.doing("Distribution of wages")
+    wages = np.clip(demo.data("income_cps", "wage").astype(np.float64), WAGE.low, WAGE.high)
+    plan = discreet.Distribution(WAGE, epsilon=demo.epsilon, bins=256)
+    answer = discreet.simulate(plan, wages, seed=demo.seed_for("distribution", "wage"))
+    section = Section(
+        "distribution",
+        "Distribution of wages",
+        "The same wages, one private report each, this time for all that can be read off their distribution. Most "
+        "people report through Square Wave, which shows the shape, the others through a frequency oracle, which shows "
+        "spikes.",
+        [
+            Column("Number", is_number=False),
+            Column("Truth"),
+            Column("Estimate"),
+            Column("95 % interval"),
+            Column("Truth inside", is_number=False),
+        ],
+    )
+    inside = (wages >= 50_000) & (wages <= 100_000)
+    read: list[tuple[str, float, Estimate]] = [
+        ("mean", float(wages.mean()), answer.mean),
+        *((f"quantile {q:g}", float(np.quantile(wages, q)), answer.quantile(q)) for q in (0.5, 0.75, 0.9)),
+        ("share of 50 000 … 100 000", float(inside.mean()), answer.range(50_000, 100_000)),
+        ("their mean", float(wages[inside].mean()), answer.range_mean(50_000, 100_000)),
+    ]
+    for name, truth, number in read:
+        cells = (truth, number.value, number.margin)
+        shown = [format_number(cell, number.margin) for cell in cells]
+        held = "yes" if holds(number, truth) else "no"
+        section.rows.append(Row((name, shown[0], shown[1], f"± {shown[2]}", held)))
+    section.notes.append("More than a third of the wages are zero: a spike in the first of 256 buckets.")
+    section.facts = {
+        "n": len(wages),
+        "method": answer.method,
+        "numbers": [number.to_dict() | {"truth": truth} for _, truth, number in read],
+    }
+    caption = "Distribution of wages: estimate with the 95 % interval of each bucket, beside the truth."
+    demo.picture(section, caption, lambda: plots.distribution(answer, wages, what="yearly wage (US dollars)"))
+    return section
+
+
 def exact_limits(demo: Demo) -> Section:
     """Why the answers differ: exact privacy and exact variance of each mechanism."""
     demo.doing("Exact variances")
@@ -393,6 +436,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question(what_leaves, needs=("Mean",)),
     Question(mean_wage, needs=("Mean",), steps=_mean_steps),
     Question(mean_departure, needs=("Mean",), steps=_mean_steps),
+    Question(wage_distribution, needs=("Distribution",)),
     Question(exact_limits, steps=lambda: 2),
 )
 """What the demo asks, in order."""

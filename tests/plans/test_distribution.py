@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.estimation.functionals import Mean, Quantile, Range, Variance
 from discreet.metrics import kolmogorov_smirnov, wasserstein
 from discreet.plans.base import Bucket
 from discreet.plans.distribution import METHODS
@@ -224,6 +225,62 @@ def test_wrong_tallies_are_named():
 def test_bad_questions_are_named(call, why):
     with pytest.raises(dc.DiscreetError, match=why):
         call()
+
+
+def beta_histogram(a, b, bins=256):
+    x = (np.arange(bins * 16) + 0.5) / (bins * 16)
+    f = (x ** (a - 1) * (1 - x) ** (b - 1)).reshape(bins, 16).sum(axis=1)
+    return f / f.sum()
+
+
+def shape(name):
+    if name == "beta":
+        return beta_histogram(5, 2)
+    if name == "two humps":
+        return 0.5 * beta_histogram(12, 30) + 0.5 * beta_histogram(30, 12)
+    smooth = beta_histogram(2, 6)
+    spikes = np.where(np.arange(256) % 16 == 3, smooth, 0)
+    return 0.5 * smooth + 0.5 * spikes / spikes.sum()
+
+
+READ = {
+    "mean": Mean(),
+    "variance": Variance(),
+    "median": Quantile(0.5),
+    "q90": Quantile(0.9),
+    "range .6 .7": Range(0.6, 0.7),
+    "range .5 .9": Range(0.5, 0.9),
+    "range .25 .35": Range(0.25, 0.35),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 2.5])
+@pytest.mark.parametrize("name", ["beta", "two humps", "heaped"])
+def test_intervals_of_auto_cover(name, epsilon):
+    """Coverage of nominal 95 % intervals, 200 trials; 0.90 is two standard errors below 0.93."""
+    f, n, random = shape(name), 100_000, np.random.default_rng(7)
+    plan = dc.Distribution(dc.Interval(0, 1), epsilon)
+    wave, leaf = plan.round([]).channels
+    y = wave.mechanism.operator() @ f
+    hits = np.zeros(len(READ))
+    for trial in range(200):
+        asked = round(n * leaf.share)
+        tallies = {
+            "wave": Tally(wave.mechanism.id, n - asked, random.multinomial(n - asked, y / y.sum()).astype(np.int64)),
+            "leaf": leaf.mechanism.tally(
+                leaf.mechanism.privatize(random.choice(256, asked, p=f), dc.Entropy.seeded(trial))
+            ),
+        }
+        answer = plan.estimate([tallies])
+        numbers = [answer.mean, answer.variance, answer.median, answer.quantile(0.9)]
+        numbers += [answer.range(0.6, 0.7), answer.range(0.5, 0.9), answer.range(0.25, 0.35)]
+        truths = [functional(f) for functional in READ.values()]
+        hits += [e.interval[0] <= t <= e.interval[1] for e, t in zip(numbers, truths, strict=True)]
+    coverage = dict(zip(READ, hits / 200, strict=True))
+    print(f"\n{name}, epsilon {epsilon}: {coverage}")
+    assert min(coverage.values()) > 0.90, coverage
+    assert 0.93 < np.mean(list(coverage.values())), coverage
 
 
 @pytest.mark.parametrize("call", [lambda a: a.quantile(0), lambda a: a.range(3, 3), lambda a: a.range(90, 95)])

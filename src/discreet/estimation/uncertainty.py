@@ -41,12 +41,18 @@ class PosteriorUncertainty:
         Fits the undersmoothed posterior.
     channel, counts : Operator and array, optional
         A channel whose reports decode without bias to a variance, and its tally.
+    widening : float
+        Factor on the posterior's standard errors, where measured coverage asks for one.
     """
 
     def __init__(
-        self, make: Callable[[], Posterior], channel: Operator | None = None, counts: npt.ArrayLike | None = None
+        self,
+        make: Callable[[], Posterior],
+        channel: Operator | None = None,
+        counts: npt.ArrayLike | None = None,
+        widening: float = 1.0,
     ) -> None:
-        self._make, self._channel, self._counts = make, channel, counts
+        self._make, self._channel, self._counts, self._widening = make, channel, counts, widening
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -60,11 +66,13 @@ class PosteriorUncertainty:
                 return decoded_interval(self._channel, self._counts, functional, level)
             except ValueError:
                 pass  # this channel has no polynomial decoding
-        return posterior_interval(self.posterior, functional, level)
+        bounds = posterior_interval(self.posterior, functional, level)
+        return normal_bounds(bounds.estimate, self._widening * bounds.standard_error, level)
 
     def draws(self, count: int) -> Vector:
         """Histograms from the posterior."""
-        return self.posterior.draws(count)
+        draws = self.posterior.draws(count)
+        return np.asarray(self.posterior.f + self._widening * (draws - self.posterior.f))
 
 
 class DrawnUncertainty:
