@@ -25,6 +25,8 @@ _HOMES = {
     "Mixture": "mechanisms.mixture",
     "Plan": "plans.base",
     "PrivacyError": "errors",
+    "RangeMean": "plans.range_mean",
+    "RangeMeans": "plans.range_means",
     "Table": "mechanisms.table",
     "Tally": "tallies",
     "Unary": "mechanisms.unary",

@@ -15,7 +15,7 @@ from discreet.mechanisms.mixture import mix
 from discreet.mechanisms.piecewise import piecewise
 from discreet.mechanisms.registry import register
 
-SWITCH = 0.6093524917984605
+SWITCH = 0.6093524930273
 """Root of the equation of worst cases: below it Duchi alone is best."""
 
 

@@ -5,7 +5,22 @@ from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.means import Means
+from discreet.plans.range_mean import RangeMean
+from discreet.plans.range_means import RangeMeans
 from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance
 
-__all__ = ["Channel", "Distribution", "Estimate", "Frequency", "Mean", "Means", "Plan", "Round", "Variance", "simulate"]
+__all__ = [
+    "Channel",
+    "Distribution",
+    "Estimate",
+    "Frequency",
+    "Mean",
+    "Means",
+    "Plan",
+    "RangeMean",
+    "RangeMeans",
+    "Round",
+    "Variance",
+    "simulate",
+]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 BINS = 64
 PILOTS = ("uniform-lp", "minimax", "randomized-response", "square-wave", "hybrid-np")
+DOUBT = 5.0
+"""Reports' worth of the uniform prior that is mixed into what was learnt."""
 GAIN = 0.99
 """The second mechanism must have less than this part of the first one's expected variance to be used."""
 
@@ -93,24 +95,40 @@ class Adaptive:
             return mechanism(self.pilot, self.epsilon, size=knots)
         return mechanism(self.pilot, self.epsilon)
 
+    @cached_property
+    def knots(self) -> Floats:
+        """The knots of the adapted mechanism; what is learnt is the mass on them."""
+        return np.linspace(-1.0, 1.0, useful_knots(self.epsilon))
+
     def learnt(self, tally: Tally) -> Floats:
-        """Return the histogram over `BINS` buckets that the first round shows, with a little of the uniform one."""
+        """Return the mass on the knots that the first round shows, with a little of the uniform one.
+
+        A value between two knots counts as rounded to one of them, as the mechanism will round it; so atoms stay atoms.
+        """
+        from discreet.estimation.em import em
+        from discreet.mechanisms.operators import spread
+
+        if self.pilot == "uniform-lp":  # its knots are these knots
+            found = em(self.first.operator(), tally.counts, epsilon=self.epsilon).f
+        else:
+            found = spread(self.knots, self._buckets) @ self._histogram(tally)
+        trust = tally.n / (tally.n + DOUBT)
+        return np.asarray(trust * np.maximum(found, 0.0) / found.sum() + (1 - trust) / self.knots.size)
+
+    @property
+    def _buckets(self) -> int:
+        return BINS if self.first.numeric else self.first.size
+
+    def _histogram(self, tally: Tally) -> Floats:
+        """Return the histogram over equal buckets that the pilot's reports show."""
         from discreet.estimation.em import em
         from discreet.estimation.two_phase import two_phase_em
 
-        n = max(tally.n, 1)
-        if self.pilot == "randomized-response":
-            found = em(self.first.operator(), tally.counts, epsilon=self.epsilon).f
-            found = np.interp(np.linspace(-1, 1, BINS), np.linspace(-1, 1, found.size), found)
-            found = found / found.sum()
-        elif self.pilot == "hybrid-np" and isinstance(self.first, Mixture):
+        if isinstance(self.first, Mixture):
             cut = self.first.parts[0].alphabet
-            parts = [part.operator(BINS) for part in self.first.parts]
-            found = two_phase_em(parts[1], tally.counts[cut:], parts[0], tally.counts[:cut]).f
-        else:
-            found = em(self.first.operator(BINS), tally.counts, epsilon=self.epsilon).f
-        trust = n / (n + 100.0)
-        return np.asarray(trust * found + (1 - trust) / BINS)
+            small, wide = (part.operator(BINS) for part in self.first.parts)
+            return two_phase_em(wide, tally.counts[cut:], small, tally.counts[:cut]).f
+        return em(self.first.operator(self._buckets), tally.counts, epsilon=self.epsilon).f
 
     def second(self, tally: Tally) -> tuple[Mechanism, bool]:
         """Return the second round's mechanism, and whether it is adapted (else the fallback); solved once a tally."""
@@ -120,21 +138,18 @@ class Adaptive:
         return self._seconds[key]
 
     def _adapt(self, tally: Tally) -> tuple[Mechanism, bool]:
-        from discreet.mechanisms.operators import spread
-
-        histogram = self.learnt(tally) if tally.n else np.full(BINS, 1 / BINS)
-        fallback = mechanism("minimax", self.epsilon) if not self.first.numeric else self.first
-        prior = spread(np.linspace(-1, 1, useful_knots(self.epsilon)), BINS) @ histogram
-        adapted = adaptive_additive(self.epsilon, prior=np.maximum(prior, 0.0).tolist())
-        pays = adapted.expected_variance(histogram) < GAIN * fallback.expected_variance(histogram)
+        fallback = self.first if self.first.numeric else mechanism("minimax", self.epsilon)
+        if tally.n == 0:
+            return fallback, False
+        mass = self.learnt(tally)
+        adapted = adaptive_additive(self.epsilon, prior=mass.tolist())
+        pays = adapted.variance(self.knots) @ mass < GAIN * (fallback.variance(self.knots) @ mass)
         return (adapted, True) if pays else (fallback, False)
 
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
         """Return round one, then round two for what round one showed."""
         if len(tallies) == 0:
-            encoder: Encoder = self.domain
-            if not self.first.numeric:
-                encoder = Bucket(self.domain, self.first.size)
+            encoder: Encoder = self.domain if self.first.numeric else Bucket(self.domain, self.first.size)
             return Round(1, (Channel("pilot", self.first, encoder),), share=self.share)
         if len(tallies) == 1:
             return Round(2, (Channel("adapted", self.second(tallies[0]["pilot"])[0], self.domain),))

@@ -9,6 +9,8 @@ from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.means import Means
+from discreet.plans.range_mean import RangeMean
+from discreet.plans.range_means import RangeMeans
 from discreet.plans.variance import Variance
 
 QUESTIONS: dict[str, type[Plan]] = {
@@ -17,6 +19,8 @@ QUESTIONS: dict[str, type[Plan]] = {
     "means": Means,
     "distribution": Distribution,
     "variance": Variance,
+    "range-mean": RangeMean,
+    "range-means": RangeMeans,
 }
 
 
