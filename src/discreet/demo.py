@@ -309,8 +309,9 @@ def wage_distribution(demo: Demo) -> Section:
         ("mean", float(wages.mean()), answer.mean),
         *((f"quantile {q:g}", float(np.quantile(wages, q)), answer.quantile(q)) for q in (0.5, 0.75, 0.9)),
         ("share of 50 000 … 100 000", float(inside.mean()), answer.range(50_000, 100_000)),
-        ("their mean", float(wages[inside].mean()), answer.range_mean(50_000, 100_000)),
     ]
+    if inside.any():
+        read.append(("their mean", float(wages[inside].mean()), answer.range_mean(50_000, 100_000)))
     for name, truth, number in read:
         cells = (truth, number.value, number.margin)
         shown = [format_number(cell, number.margin) for cell in cells]

@@ -97,6 +97,11 @@ def test_fewer_reports_than_buckets(method):
     sensible(dc.simulate(plan, people(60), seed=1), 256)
 
 
+def test_hardly_anyone():
+    for count in (1, 5, 20):
+        sensible(dc.simulate(dc.Distribution(DOMAIN, epsilon=1, bins=16), people(count), seed=1), 16)
+
+
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("epsilon", [0.1, 10])
 def test_extreme_epsilons_and_all_mass_in_one_bucket(method, epsilon):
@@ -280,7 +285,7 @@ def test_intervals_of_auto_cover(name, epsilon):
     coverage = dict(zip(READ, hits / 200, strict=True))
     print(f"\n{name}, epsilon {epsilon}: {coverage}")
     assert min(coverage.values()) > 0.90, coverage
-    assert 0.93 < np.mean(list(coverage.values())), coverage
+    assert np.mean(list(coverage.values())) > 0.93, coverage
 
 
 @pytest.mark.parametrize("call", [lambda a: a.quantile(0), lambda a: a.range(3, 3), lambda a: a.range(90, 95)])

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.estimation.em import ems
 from discreet.estimation.hybrid import BUCKET_VARIANCES, hybrid
 from discreet.estimation.intervals import UNDERSMOOTHING
-from discreet.estimation.spline import Posterior
+from discreet.estimation.spline import Posterior, log_spline
 from discreet.estimation.uncertainty import PosteriorUncertainty
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Bucket, Channel
@@ -30,6 +30,7 @@ SHARE = 0.08
 """Part of the people who report their bucket through an oracle: 5 % miss small heaps, 15 % cost on smooth data."""
 PARSIMONY, GATE, UNLIKELY = 5.0, 8.0, 5.0
 """Nats; see above."""
+EVEN = "people report their bucket: where in it their value lies is not known, and taken as even"
 WIDENING = 1.15
 """Of intervals where there are spikes: without it, ranges in the tail of heaped data were covered 91 % of the time."""
 
@@ -75,9 +76,13 @@ class Hybrid(Design):
     def fit(self, tallies: Mapping[str, Tally]) -> Fit:
         """Return the joint posterior mode, or its average with EMS."""
         counts = self.tally(tallies, "wave").counts
-        leaf = self.tally(tallies, "leaf", least=2)
-        frequencies = oracle_frequencies(self.leaf, leaf)[0]
+        leaf = self.tally(tallies, "leaf", least=0)
         channel = self.wave.operator()
+        if leaf.n < 2:  # hardly anyone was asked: the wave speaks alone
+            alone = log_spline(channel, counts)
+            rough = PosteriorUncertainty(lambda: log_spline(channel, counts, undersmoothing=UNDERSMOOTHING))
+            return Fit(alone.f, rough, None, {"spikes": False, "smoothness": alone.smoothness}, (EVEN,))
+        frequencies = oracle_frequencies(self.leaf, leaf)[0]
         p, q = self.leaf.p, self.leaf.q
 
         def posterior(variances: tuple[float, ...], **options: Any) -> Posterior:
@@ -96,4 +101,4 @@ class Hybrid(Design):
             return posterior((mode.bucket_variance,), smoothness=mode.smoothness / UNDERSMOOTHING)
 
         widening = WIDENING if spikes else 1.0
-        return Fit(f, PosteriorUncertainty(undersmoothed, channel, counts, widening), None, details)
+        return Fit(f, PosteriorUncertainty(undersmoothed, channel, counts, widening), None, details, (EVEN,))
