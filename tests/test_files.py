@@ -206,6 +206,11 @@ def test_budgets_are_added_exactly():
         (QUESTION, {"budget": "all"}, "budget is 'all'"),
         (QUESTION, {"epsilon": "x"}, "epsilon is 'x'"),
         ({"a": dc.Means([WAGE, WAGE], epsilon=1)}, {}, "several columns at once"),
+        (
+            {"a": type("Odd", (dc.Mean,), {"question": "odd"})(WAGE, epsilon=1, method="duchi")},
+            {},
+            "cannot be read back",
+        ),
     ],
 )
 def test_refuses_collections_without_meaning(questions, options, word):
@@ -239,7 +244,7 @@ def test_nan_and_null_are_both_missing():
         ({"column": "other"}, "is of type string; mean needs numbers"),
         (
             {"column": "drink", "plan": dc.Frequency(dc.Categories(["tea", "milk"]), 1)},
-            r"row \d+ .*is not one of the 2",
+            r"row \d+: .*is not one of the 2",
         ),
         ({"column": "room", "plan": dc.Frequency(dc.Categories(["0", "1"]), 1)}, r"\(int64\) is not one of"),
         ({"data": pa.table({"wage": [1.0, float("inf")]})}, "row 1: inf is not a finite number"),
@@ -434,6 +439,22 @@ def test_rounds_and_channels(tmp_path, monkeypatch):
     assert [cell.name for cell in summary.reports.cells] == ["wage/1/pilot", "drink", "wage/2/a", "wage/2/b"]
     frame = privatize_frame(PEOPLE, {"wage": plan})
     assert sum(sum(part.values()) for part in estimate_frame(frame)["wage"]) == PRESENT
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dc.Distribution(WAGE, epsilon=2, bins=32, method="hh"),
+        pytest.param(lambda: dc.Distribution(WAGE, epsilon=2, bins=32, method="auto"), marks=pytest.mark.slow),
+        pytest.param(lambda: dc.Mean(WAGE, epsilon=2, method="aaa"), marks=pytest.mark.slow),
+    ],
+)
+def test_plans_of_several_channels_and_rounds(make):
+    plan = make()
+    answer = estimate_frame(privatize_frame(PEOPLE, {"wage": plan}))["wage"]
+    mean = answer.value if plan.question == "mean" else answer.mean.value
+    assert answer.n == PRESENT
+    assert mean == pytest.approx(np.clip(PEOPLE.column("wage").drop_null().to_numpy(), 0, 100).mean(), abs=8)
 
 
 # -- the two functions that other engines reuse ----------------------------------------------------------

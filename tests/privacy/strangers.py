@@ -45,6 +45,11 @@ def square_wave(epsilon, near=None, left=None):
     return privatize
 
 
+def on_lattice(privatize):
+    """Only the cell of 1/256 that a report lies in: what is wrong then is not the last bits."""
+    return lambda v: np.floor((privatize(v) + 1) * 256).astype(int)
+
+
 def piecewise(epsilon):
     """PM in floating point."""
     z = math.exp(epsilon / 2)
@@ -125,8 +130,8 @@ CONTROLS = [
     Control("float square wave, other inputs", lambda: square_wave(1.0), 1.0, [0.0, 0.25, 0.6, 1.0], 2.0),
     Control("float piecewise", lambda: piecewise(1.0), 1.0, [-0.5, 0.1, 0.9], 2.0),
     Control("float laplace", lambda: laplace(1.0), 1.0, [-1.0, 0.0, 1.0], 2.0, "bits"),
-    Control("density as probability", lambda: square_wave(0.9, near=min(1.0, wave(0.9)[1])), 0.9, GRID, 5.0, "value"),
-    Control("tail by a fair coin", lambda: square_wave(1.0, left=0.5), 1.0, GRID, 2.0),
+    Control("density as probability", lambda: on_lattice(square_wave(0.9, near=wave(0.9)[1])), 0.9, GRID, 5.0),
+    Control("tail by a fair coin", lambda: on_lattice(square_wave(1.0, left=0.5)), 1.0, GRID, 2.0),
     Control("last bit not randomised", lambda: unary(0.75, 0.25, 4, skip_last=True), 2 * math.log(3), [0, 1, 3], 6.0),
     Control(
         "last of 300 bits", lambda: unary(0.5, 0.25, 300, skip_last=True), 1.0986, [0, 1, 299], 4.0, samples=20_000
@@ -174,6 +179,7 @@ HONEST = [
         samples=5_000,
         options={"calls": 5, "fresh": True},
     ),
+    Control("square wave on a lattice", lambda: on_lattice(square_wave(1.0)), 1.0, GRID, 0.95),
     Control("unary encoding", lambda: unary(0.5, 0.25, 40), math.log(3), [0, 1, 39], 1.0),
     Control("no information", lambda: lambda x: RNG.random(len(x)), 0.01, GRID, -math.inf),
 ]

@@ -28,7 +28,7 @@ from discreet.files.cells import Cell, Tallies
 from discreet.files.values import Mask, Values, read_values
 from discreet.mechanisms.base import Mechanism
 from discreet.plans.base import Channel, Plan, Round
-from discreet.plans.registry import read_plan
+from discreet.plans.registry import QUESTIONS, read_plan
 from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.ledger import rational, shown, total
 from discreet.tallies import Tally
@@ -118,6 +118,11 @@ class Collection:
                 raise DiscreetError(f"column is {column!r}; allowed is the name of a column")
             if not isinstance(plan, Plan):
                 raise DiscreetError(f"the question to {column!r} is {plan!r}; allowed is a plan such as Mean(…)")
+            if plan.question not in QUESTIONS:
+                raise DiscreetError(
+                    f"the question to {column!r} is {plan.question}, which cannot be read back from a file; "
+                    f"allowed are {', '.join(sorted(QUESTIONS))}"
+                )
             if not isinstance(getattr(plan, "domain", None), (Interval, Categories)):
                 raise DiscreetError(
                     f"the question to {column!r} is {plan.question}, which asks several columns at once; "
@@ -240,7 +245,7 @@ class Stage:
                 start, stop = self._spans[column]
                 inside = (timing >= np.uint64(start)) & (timing <= np.uint64(stop - 1))
                 chosen = inside if chosen is None else chosen & inside
-            values = read_values(batch, column, plan)
+            values = read_values(batch, column, plan, first_row)
             absent = values.missing if chosen is None else values.missing & chosen
             lost = int(absent.sum())
             if lost:

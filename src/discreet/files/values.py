@@ -41,7 +41,7 @@ class Values:
         return f"column {self.column!r}, rows from {first_row}: {sentence}"
 
 
-def read_values(batch: Any, column: str, plan: Plan) -> Values:
+def read_values(batch: Any, column: str, plan: Plan, first_row: int = 0) -> Values:
     """Return a column's values, or say why it does not suit the question."""
     try:
         array = batch.column(column)
@@ -69,7 +69,7 @@ def read_values(batch: Any, column: str, plan: Plan) -> Values:
         if labels[i] not in known:
             row = int(np.flatnonzero((places == i) & ~missing)[0])
             raise DomainError(
-                f"column {column!r}, row {row} of its batch: {labels[i]!r} ({array.type}) is not one of the "
+                f"column {column!r}, row {first_row + row}: {labels[i]!r} ({array.type}) is not one of the "
                 f"{domain.size} categories ({', '.join(repr(label) for label in domain.labels[:3])}, …)"
             )
     return Values(column, np.array([labels[i] for i in used.tolist()]), missing, every)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.privacy import views
+from discreet.privacy.entropy import Entropy
 
 Counts = npt.NDArray[np.int64]
 CONFIDENCE = 0.9999
@@ -272,7 +273,9 @@ def audit_randomiser(
     return search.measure(n, claim, started)
 
 
-def audit_mechanism(mechanism: Any, claim: float | None = None, *, points: int = 5, **options: Any) -> RandomiserAudit:
+def audit_mechanism(
+    mechanism: Any, claim: float | None = None, *, points: int = 5, entropy: Entropy | None = None, **options: Any
+) -> RandomiserAudit:
     """Audit one of our mechanisms by its samples alone; ``options`` as in `audit_randomiser`.
 
     Parameters
@@ -283,6 +286,8 @@ def audit_mechanism(mechanism: Any, claim: float | None = None, *, points: int =
         What it claims itself, unless given.
     points : int
         How many inputs.
+    entropy : Entropy, optional
+        Of the reports; a seeded one makes the audit repeatable.
 
     Examples
     --------
@@ -304,7 +309,12 @@ def audit_mechanism(mechanism: Any, claim: float | None = None, *, points: int =
     hashed = family is not None and np.asarray(mechanism.privatize(inputs[:1])).ndim == 1
     stated = mechanism.epsilon if claim is None else claim
     return audit_randomiser(
-        mechanism.privatize, stated, inputs, batch=True, extra=supported if hashed else None, **options
+        lambda x: mechanism.privatize(x, entropy),
+        stated,
+        inputs,
+        batch=True,
+        extra=supported if hashed else None,
+        **options,
     )
 
 
