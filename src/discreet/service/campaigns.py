@@ -18,6 +18,7 @@ from sqlalchemy.engine import RowMapping
 
 from discreet import envelope
 from discreet.errors import DiscreetError
+from discreet.optimize import threads
 from discreet.plans.base import Plan, Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
@@ -60,7 +61,7 @@ class Campaigns:
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
         self._estimates: dict[tuple[bytes, str, int, int], dict[str, Any]] = {}
-        self._computing = threading.Lock()
+        self._computing: dict[bytes, threading.Lock] = {}
         self._advancing = threading.Lock()
 
     # -- making and changing ------------------------------------------------------------------------------
@@ -288,7 +289,8 @@ class Campaigns:
 
     def _computed(self, what: str, row: RowMapping, rounds: list[RowMapping], n: int) -> dict[str, Any]:
         key = (bytes(row["id"]), what, len(rounds), n)
-        with self._computing:  # one at a time: the same question asked twice is computed once
+        computing = self._computing.setdefault(key[0], threading.Lock())
+        with computing, threads.single():  # what is asked twice is computed once
             if key not in self._estimates:
                 tallies = self._tallies(rounds)
                 found = _estimate(row, tallies) if what == "estimate" else _fit(rounds, tallies)

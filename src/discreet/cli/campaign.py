@@ -1,0 +1,196 @@
+"""`discreet campaign`: start, watch and close campaigns of a collector, and take part in them."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.client import Collector
+
+group = typer.Typer(
+    help="Start, watch and close campaigns of a collector, and take part in them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Url = Annotated[str, typer.Option(help="The collector's address.", envvar="DISCREET_URL")]
+Token = Annotated[str | None, typer.Option(help="Administrator's token.", envvar="DISCREET_TOKEN")]
+Identifier = Annotated[str, typer.Argument(help="The campaign's id.")]
+HERE = "http://127.0.0.1:8000"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs."""
+    app.add_typer(
+        group,
+        name="campaign",
+        epilog=examples(
+            "discreet campaign start plan.json --title Commuting",
+            "discreet campaign estimate ID",
+            "discreet campaign list",
+        ),
+    )
+
+
+def connect(url: str, token: str | None) -> "Collector":
+    """Return the collector."""
+    from discreet.client import Collector
+
+    return Collector(url, token, attempts=4)
+
+
+@group.command("start", epilog=examples("discreet campaign start plan.json --title Commuting --minimum 200"))
+def start(
+    plan: Annotated[Path, typer.Argument(help="Plan as JSON (what `Plan.to_dict` writes).")],
+    title: Annotated[str, typer.Option(help="What people see.")],
+    question: Annotated[str, typer.Option(help="The question in words.")] = "",
+    opens: Annotated[str | None, typer.Option(help="First day, such as 2027-01-31.")] = None,
+    closes: Annotated[str | None, typer.Option(help="Last day.")] = None,
+    minimum: Annotated[int, typer.Option(min=1, help="Nothing is shown below so many reports.")] = 100,
+    participants: Annotated[int | None, typer.Option(min=1, help="Expected; rounds close at their share.")] = None,
+    admission: Annotated[str, typer.Option(help="open, issued or invited.")] = "issued",
+    url: Url = HERE,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Start a campaign; its first round opens at once."""
+    try:
+        values = json.loads(plan.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DiscreetError(f"{plan} is not JSON: {error}") from None
+    fields: dict[str, Any] = {"question": question, "minimum": minimum, "admission": admission}
+    fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("participants", participants)) if v is not None}
+    with connect(url, token) as collector:
+        made = collector.create(values, title, **fields)
+        show(made.progress(), as_json)
+
+
+@group.command("list", epilog=examples("discreet campaign list --json"))
+def list_all(url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
+    """List all campaigns."""
+    with connect(url, token) as collector:
+        found = collector.campaigns()
+    if as_json:
+        show_json({"campaigns": found})
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("Id", "Title", "State", "Method"):
+        table.add_column(name)
+    for name in ("ε", "Reports"):
+        table.add_column(name, justify="right")
+    for one in found:
+        table.add_row(one["id"], one["title"], one["state"], one["method"], f"{one['epsilon']:g}", str(one["n"]))
+    console().print(table)
+
+
+@group.command("show", epilog=examples("discreet campaign show ID"))
+def show_one(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
+    """Show rounds and counts of a campaign."""
+    with connect(url, token) as collector:
+        show(collector.campaign(campaign).progress(), as_json)
+
+
+@group.command("close", epilog=examples("discreet campaign close ID"))
+def close(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
+    """Close the open round; the plan's next round opens, or the campaign is finished."""
+    with connect(url, token) as collector:
+        show(collector.campaign(campaign).close_round(), as_json)
+
+
+@group.command("estimate", epilog=examples("discreet campaign estimate ID --json"))
+def estimate(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
+    """Show the estimate, and the alarm if the reports fit no distribution."""
+    with connect(url, token) as collector:
+        found = collector.campaign(campaign).estimate()
+        fit = collector.campaign(campaign).fit()
+    if as_json:
+        show_json(found | {"fit": fit})
+        return
+    out = console()
+    if found["withheld"]:
+        out.print(found["reason"])
+        return
+    out.print_json(json.dumps(found["estimate"]))
+    if fit.get("alarm"):
+        out.print("[bold red]The reports fit no distribution: they may have been manipulated.[/bold red]")
+
+
+@group.command("export", epilog=examples("discreet campaign export ID --format parquet > reports.parquet"))
+def export(
+    campaign: Identifier,
+    form: Annotated[str, typer.Option("--format", help="csv, json (lines) or parquet.")] = "csv",
+    url: Url = HERE,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Write all stored reports to standard output; --json is --format json."""
+    with connect(url, token) as collector:
+        sys.stdout.buffer.write(collector.campaign(campaign).export("json" if as_json else form))
+
+
+@group.command("invite", epilog=examples("discreet campaign invite ID --count 20"))
+def invite(
+    campaign: Identifier,
+    count: Annotated[int, typer.Option(min=1, max=10_000, help="How many tickets.")] = 1,
+    url: Url = HERE,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Make one-time invitation tickets; they are shown this once."""
+    with connect(url, token) as collector:
+        tickets = collector.campaign(campaign).invite(count)
+    if as_json:
+        show_json({"tickets": tickets})
+    else:
+        typer.echo("\n".join(tickets))
+
+
+@group.command("answer", epilog=examples("discreet campaign answer ID 42 --ledger ledger.jsonl --limit 2"))
+def answer(
+    campaign: Identifier,
+    value: Annotated[str, typer.Argument(help="A number or a label; it stays on this machine.")],
+    ledger: Annotated[Path, typer.Option(help="Your ledger; made if missing.")] = Path("ledger.jsonl"),
+    limit: Annotated[float | None, typer.Option(help="The most ε you allow, over all campaigns.")] = None,
+    ticket: Annotated[str | None, typer.Option(help="Your invitation, where one is needed.")] = None,
+    url: Url = HERE,
+    as_json: Json = False,
+) -> None:
+    """Take part: verify the campaign, charge the ledger, send one randomised report."""
+    from discreet.client import Outbox
+    from discreet.privacy.ledger import Ledger
+
+    try:
+        given = json.loads(value)
+    except ValueError:
+        given = value
+    kept = Ledger(ledger, limit)
+    with connect(url, None) as collector:
+        outbox = Outbox(ledger.with_name(ledger.name + ".outbox"))
+        receipt = collector.campaign(campaign).answer(given, kept, ticket=ticket, outbox=outbox)
+    facts = {"round": receipt.round, "statuses": dict(receipt.statuses), "spent": str(kept.spent("me"))}
+    if as_json:
+        show_json(facts)
+    else:
+        typer.echo(f"{', '.join(receipt.statuses)}; epsilon spent in all: {float(kept.spent('me')):g}")
+
+
+def show(progress: dict[str, Any], as_json: bool) -> None:
+    """Print a campaign's progress."""
+    if as_json:
+        show_json(progress)
+        return
+    out = console()
+    out.print(f"[bold cyan]{progress['id']}[/bold cyan]  {progress['title']}  [dim]{progress['state']}[/dim]")
+    out.print(f"  {progress['plan']['question']} by {progress['method']}, ε = {progress['epsilon']:g}")
+    for one in progress["rounds"]:
+        target = f" of {one['target']}" if one["target"] else ""
+        out.print(f"  round {one['round']}: {one['n']}{target} reports, {one['state']}")

@@ -1,0 +1,68 @@
+"""`discreet serve` and `discreet campaign`, as a person uses them."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli import app
+
+
+def run(*arguments: str, **environment: str):
+    return CliRunner().invoke(app, list(arguments), env=environment)
+
+
+@pytest.fixture
+def collector(tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    command = [sys.executable, "-m", "discreet.cli", "serve", "--database", str(tmp_path / "c.db"), "--port", port]
+    process = subprocess.Popen(
+        [*command, "--json"], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
+    assert process.stdout is not None
+    facts = json.loads(process.stdout.readline())
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", int(port))) == 0:
+                break
+        time.sleep(0.05)
+    yield facts
+    process.terminate()
+    assert process.wait(timeout=30) in (0, -15)
+    process.stdout.close()
+
+
+def test_a_campaign_on_the_command_line(collector, tmp_path):
+    there = {"DISCREET_URL": collector["url"], "DISCREET_TOKEN": collector["token"]}
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"question": "mean", "domain": {"low": 0, "high": 60}, "epsilon": 2, "method": "duchi"}')
+    started = run("campaign", "start", str(plan), "--title", "Commuting", "--minimum", "3", "--json", **there)
+    assert started.exit_code == 0, started.output
+    identifier = json.loads(started.stdout)["id"]
+    for person in range(3):
+        ledger = str(tmp_path / f"{person}.jsonl")
+        answered = run("campaign", "answer", identifier, "42", "--ledger", ledger, "--limit", "2", "--json", **there)
+        assert json.loads(answered.stdout)["statuses"] == {"accepted": 1}, answered.output
+    again = run("campaign", "answer", identifier, "42", "--ledger", ledger, **there)
+    assert again.exit_code == 2
+    assert "answered this campaign before" in again.stderr
+    assert json.loads(run("campaign", "estimate", identifier, "--json", **there).stdout)["estimate"]["n"] == 3
+    assert "Commuting" in run("campaign", "list", **there).stdout
+    assert len(run("campaign", "export", identifier, **there).stdout.splitlines()) == 4
+    assert "finished" in run("campaign", "close", identifier, **there).stdout
+    refused = run("campaign", "list", DISCREET_URL=collector["url"], DISCREET_TOKEN="dct-0-0")
+    assert refused.exit_code == 2
+    assert "bearer token" in refused.stderr
+
+
+def test_a_new_token(tmp_path):
+    database = str(tmp_path / "c.db")
+    made = run("serve", "--database", database, "--new-token", "Ann", "--json")
+    assert json.loads(made.stdout)["token"].startswith("dct-")
