@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -474,6 +475,15 @@ def test_map_and_merge_in_any_order():
     assert forward["wage"].n == PRESENT
     assert isinstance(forward["room"], Tally)
     check_answers(stage.reports.estimate(forward))
+
+
+def test_a_stage_can_be_sent_to_workers():
+    stage = Collection(THREE, "sample", 4).stage()
+    sent = pickle.loads(pickle.dumps(stage))
+    (reports,) = sent.map_batches(PEOPLE.to_batches())
+    assert sum(tally.n for tally in stage.reports.tally_batch(reports).values()) == reports.num_rows
+    other = pickle.loads(pickle.dumps(stage))
+    assert not next(iter(other.map_batches(PEOPLE.to_batches()))).equals(reports)  # its noise is its own
 
 
 def test_wider_types_are_read_as_well():
