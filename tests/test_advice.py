@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.advice import knots_prior
+from discreet.advice import epsilon_needed, knots_prior
 from discreet.mechanisms.registry import entries
 
 WAGE = dc.Interval(0, 100_000)
@@ -46,6 +46,14 @@ def test_predicted_errors_agree_with_simulation(method, epsilon):
     plan = dc.Mean(WAGE, epsilon, method=method)
     errors = [dc.simulate(plan, values, seed=s).value - values.mean() for s in range(400)]
     assert 0.88 < np.sqrt(np.mean(np.square(errors))) / option.error < 1.12
+
+
+def test_the_epsilon_needed_is_the_least_that_reaches_the_error():
+    for question, options, error in (("mean", {"domain": WAGE}, 700.0), ("frequency", {"size": 20}, 0.02)):
+        epsilon = epsilon_needed(question, error, 5000, **options)
+        assert dc.advise(question, epsilon, 5000, **options).best.error <= error
+        assert dc.advise(question, epsilon - 0.1, 5000, **options).best.error > error
+    assert epsilon_needed("frequency", 1e-6, 100, size=20) is None
 
 
 def test_frequencies():

@@ -167,6 +167,40 @@ def advise(
     return Advice(question, epsilon, int(users), ranked, basis, error)
 
 
+EPSILONS = tuple(k / 10 for k in range(1, 61))
+"""The epsilons that `epsilon_needed` tries: those of the minimax tables that come with the package."""
+
+
+def epsilon_needed(
+    question: str,
+    error: float,
+    users: int,
+    *,
+    domain: Interval | Categories | None = None,
+    size: int | None = None,
+    prior: Sequence[float] | None = None,
+) -> float | None:
+    """Return the least epsilon of a grid of tenths with which the best method reaches a standard error, or None.
+
+    Examples
+    --------
+    >>> epsilon_needed("mean", error=0.02, users=10_000)
+    1.0
+    """
+
+    def reached(epsilon: float) -> bool:
+        found = advise(question, epsilon, users, domain=domain, size=size, prior=prior)
+        return found.best.error <= error
+
+    low, high = 0, len(EPSILONS) - 1
+    if not reached(EPSILONS[high]):
+        return None
+    while low < high:  # the error falls with epsilon
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(EPSILONS[middle]) else (middle + 1, high)
+    return EPSILONS[low]
+
+
 def _means(epsilon: float, prior: Sequence[float] | None) -> list[tuple[Mechanism, float]]:
     rows = []
     for entry in entries().values():

@@ -22,8 +22,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet.plans.distribution_estimate import DistributionEstimate
+    from discreet.plans.frequency import FrequencyEstimate
 
-__all__ = ["channel", "distribution", "estimates", "to_svg", "variance_curves", "worst_case_variance"]
+__all__ = [
+    "channel",
+    "distribution",
+    "error_curves",
+    "estimates",
+    "frequencies",
+    "save",
+    "to_svg",
+    "variance_curves",
+    "worst_case_variance",
+]
 
 INK = "#24292f"
 """Text, axes and grid; `to_svg` turns it into the page's own text colour."""
@@ -283,6 +294,100 @@ def distribution(estimate: "DistributionEstimate", truth: Any = None, *, what: s
     axes.set_xlabel(f"{what + chr(10) if what else ''}{estimate.n} reports, ε = {estimate.epsilon:g}")
     _legend(figure, axes)
     return figure
+
+
+def frequencies(estimate: "FrequencyEstimate", truth: Any = None, *, top: int = 30) -> "Figure":
+    """Plot the most frequent categories as bars with whiskers, and the truth where it is known.
+
+    Parameters
+    ----------
+    estimate : FrequencyEstimate
+        From `discreet.Frequency`.
+    truth : mapping or sequence, optional
+        The true frequency of each label, or of each category in order.
+    top : int
+        How many categories to show, the largest first.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> plan = dc.Frequency(dc.Categories(["tea", "coffee", "water"]), epsilon=1)
+    >>> dc.plots.frequencies(dc.simulate(plan, ["tea", "tea", "coffee"] * 500, seed=1))
+    <Figure size ...>
+    """
+    rows = estimate.top(top)
+    figure, axes = _canvas(height=0.9 + 0.26 * len(rows), legend_rows=1)
+    places = np.arange(len(rows))
+    shown = np.array([row["frequency"] for row in rows])
+    # Whiskers are the intervals of the unbiased estimates; post-processing may leave a bar beside its middle.
+    low = np.array([row["low"] for row in rows])
+    high = np.array([row["high"] for row in rows])
+    axes.barh(places, shown, height=0.62, color=BLUE, alpha=0.75, label=f"estimate, {estimate.method}")
+    axes.hlines(places, low, high, color=INK, linewidth=1.3, label=f"{estimate.level:.0%} interval")
+    if truth is not None:
+        known = dict(truth) if hasattr(truth, "keys") else dict(zip(estimate.labels, truth, strict=True))
+        true = [known.get(row["label"], 0.0) for row in rows]
+        axes.plot(true, places, "D", color=VERMILLION, markersize=4.5, label="truth")
+    axes.set_yticks(places, [str(row["label"]) for row in rows])
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"share of people\n{estimate.n} reports, ε = {estimate.epsilon:g}")
+    _legend(figure, axes)
+    return figure
+
+
+def error_curves(question: str, epsilon: float, users: int, **asked: Any) -> "Figure":
+    """Plot the best method's predicted standard error against epsilon, for several numbers of people.
+
+    Parameters
+    ----------
+    question, epsilon, users, asked
+        As for `discreet.advise`; the given epsilon and number of people are marked.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> error_curves("frequency", 1.0, 1000, size=8)
+    <Figure size ...>
+    """
+    from discreet.advice import advise
+
+    epsilons = sorted({0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, epsilon})
+    unit = np.array([advise(question, e, 1, **asked).best.error for e in epsilons])
+    crowds = [users // 10, users, users * 10] if users >= 10 else [users, users * 10]
+    figure, axes = _canvas(height=3.0, legend_rows=_legend_rows(len(crowds)))
+    for colour, crowd in zip((SKY, BLUE, GREEN), crowds, strict=False):
+        label = f"{crowd:,} people".replace(",", " ")
+        axes.plot(epsilons, unit / np.sqrt(crowd), color=colour, linewidth=1.8, label=label)
+    at = unit[epsilons.index(epsilon)] / np.sqrt(users)
+    axes.plot([epsilon], [at], "o", color=INK, markersize=6)
+    axes.annotate(
+        format_number(at, at / 10), (epsilon, at), textcoords="offset points", xytext=(7, 7), color=INK, fontsize=9
+    )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks([0.2, 0.5, 1, 2, 4, 6], ["0.2", "0.5", "1", "2", "4", "6"])
+    axes.minorticks_off()
+    axes.set_xlabel("ε")
+    axes.set_ylabel(f"standard error of the {question}")
+    _legend(figure, axes)
+    return figure
+
+
+def save(figure: "Figure", path: Any) -> None:
+    """Write a figure to a file; the ending says how (.png, .svg, .pdf)."""
+    try:
+        figure.savefig(path, dpi=160)
+    except ValueError as error:
+        raise DiscreetError(f"plot file is {str(path)!r}: {error}") from None
 
 
 def mean_mechanisms() -> tuple[str, ...]:

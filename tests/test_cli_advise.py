@@ -1,0 +1,66 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import discreet as dc
+from discreet import plots
+from discreet.cli import app
+from discreet.plans.registry import read_plan
+
+MEAN = ("advise", "mean", "--low", "0", "--high", "100", "--epsilon", "1", "--users", "1000")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_a_mean_with_plan_and_plot(tmp_path):
+    plan, plot = tmp_path / "plan.json", tmp_path / "plot.png"
+    result = run(*MEAN, "--error", "2", "--plan", str(plan), "--plot", str(plot), "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["options"][0]["method"] == "minimax"
+    assert found["options"][0]["users_needed"] > 1000
+    assert 1 < found["epsilon_needed"] < 3
+    assert found["if_shuffled"]["epsilon"] < 1
+    assert read_plan(json.loads(plan.read_text())).method == "minimax"
+    assert plot.read_bytes()[:4] == b"\x89PNG"
+
+
+def test_frequencies_as_a_table():
+    result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--users", "1000")
+    assert result.exit_code == 0, result.output
+    assert "subset-selection" in result.stdout
+    assert "shuffler" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("advise", "mean"), "low is missing"),
+        (("advise", "frequency", "--epsilon", "1", "--users", "10"), "size is missing"),
+        (("advise", "colour", "--low", "0", "--high", "1", "--epsilon", "1", "--users", "10"), "question is 'colour'"),
+        (("advise", "mean", "--low", "1", "--high", "0", "--epsilon", "1", "--users", "10"), "low must be below high"),
+        ((*MEAN[:-1], "0"), "users is 0"),
+        ((*MEAN, "--error", "-1"), "error is -1"),
+        ((*MEAN, "--plot", "x.nonsense"), "plot file"),
+    ],
+)
+def test_mistakes_are_one_sentence_and_exit_2(arguments, why, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert why in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_the_frequency_plot_shows_every_category_and_the_truth():
+    plan = dc.Frequency(dc.Categories(["a", "b", "c"]), epsilon=1)
+    estimate = dc.simulate(plan, ["a", "b"] * 500, seed=1)
+    for truth in (None, {"a": 0.5, "b": 0.5}, [0.5, 0.5, 0.0]):
+        figure = estimate.plot(truth=truth)
+        axes = figure.axes[0]
+        assert sorted(label.get_text() for label in axes.get_yticklabels()) == ["a", "b", "c"]
+    assert "1000 reports" in axes.get_xlabel()
+    assert len(plots.frequencies(estimate, top=2).axes[0].get_yticklabels()) == 2
