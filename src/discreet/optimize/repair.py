@@ -23,6 +23,7 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ from discreet.optimize.newton import Array
 
 TOTAL = 2**48
 LARGEST_BIAS = Fraction(1, 10**12)
+# Pairs of transfers tried to make a mean exact: among short dyadic values one of the first does it, among others none.
+ATTEMPTS = 2000
 Integers = NDArray[np.int64]
 
 
@@ -164,22 +167,22 @@ def _settle(row: Integers, numbers: list[int], goal: int, floors: Integers, caps
     pairs.sort(reverse=True)
     rest = _nearer(row, rest, pairs, floors, caps)
     pairs.sort(key=lambda pair: -min(room[pair[1]], room[pair[2]]))
-    for size, (large, a, b) in enumerate(pairs):
-        for small, c, d in pairs[:size]:
-            divisor = math.gcd(large, small)
-            if rest % divisor or large // divisor > 2**30:
-                continue
-            period = large // divisor
-            second = rest // divisor * pow(small // divisor, -1, period) % period if period > 1 else 0
-            second -= period if second > period // 2 else 0
-            first = (rest - second * small) // large
-            moved = row.copy()
-            for amount, source, sink in ((first, a, b), (second, c, d)):
-                moved[source] -= amount
-                moved[sink] += amount
-            if (moved >= floors).all() and (moved <= caps).all():
-                row[:] = moved
-                return
+    tried = ((*pair, *other) for size, pair in enumerate(pairs) for other in pairs[:size])
+    for large, a, b, small, c, d in islice(tried, ATTEMPTS):
+        divisor = math.gcd(large, small)
+        if rest % divisor or large // divisor > 2**30:
+            continue
+        period = large // divisor
+        second = rest // divisor * pow(small // divisor, -1, period) % period if period > 1 else 0
+        second -= period if second > period // 2 else 0
+        first = (rest - second * small) // large
+        moved = row.copy()
+        for amount, source, sink in ((first, a, b), (second, c, d)):
+            moved[source] -= amount
+            moved[sink] += amount
+        if (moved >= floors).all() and (moved <= caps).all():
+            row[:] = moved
+            return
 
 
 def _nearer(row: Integers, rest: int, pairs: list[tuple[int, int, int]], floors: Integers, caps: Integers) -> int:
