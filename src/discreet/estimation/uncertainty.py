@@ -7,17 +7,22 @@ Two kinds, with one face: `bounds` for a functional and `draws` for bands.
 * `DrawnUncertainty`: for linear, unbiased estimates (hierarchies, oracles): histograms drawn around the raw one. A
   functional is taken at the mended histogram f and moved by one step to the raw one, T(f) + T'(f)·(raw - f): unbiased
   to first order, although f, being mended, is not.
+
+Quantiles have intervals of another kind: all x whose cumulative share is not refuted, F(x) ± z·error ∋ q. Where the
+density changes fast (a valley between two humps, the edge of a spike) the linear ones covered 83 to 87 %.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.estimation.band import Operator, Vector
-from discreet.estimation.functionals import Functional, Variance
+from discreet.estimation.functionals import Functional, Quantile, Variance
 from discreet.estimation.intervals import Bounds, decoded_interval, normal_bounds, posterior_interval
 from discreet.estimation.spline import Posterior
 
@@ -30,6 +35,42 @@ class Uncertainty(Protocol):
 
     def draws(self, count: int) -> Vector:
         """Histograms that might as well be the truth, one row each; some entries may be negative."""
+
+
+DRAWS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulative:
+    """A cumulative distribution at the edges of the buckets, with its standard errors."""
+
+    shares: Vector
+    errors: Vector
+
+    @classmethod
+    def of(cls, centre: Vector, draws: Vector) -> "Cumulative":
+        """From a histogram and draws around it."""
+        errors = np.cumsum(draws, axis=1).std(axis=0, ddof=1)
+        errors[-1] = 0.0
+        return cls(np.concatenate([[0.0], np.cumsum(centre)]), np.concatenate([[0.0], errors]))
+
+    def quantile(self, q: float, level: float) -> Bounds:
+        """All x whose share is not refuted."""
+        z = NormalDist().inv_cdf(0.5 + 0.5 * level)
+        high, low = (self.shares + sign * z * self.errors for sign in (1.0, -1.0))
+        first = self._crossing(np.maximum.accumulate(high), q)
+        last = self._crossing(np.minimum.accumulate(low[::-1])[::-1], q)
+        middle = self._crossing(np.maximum.accumulate(self.shares), q)
+        first, last = min(first, last, middle), max(first, last, middle)
+        return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
+
+    @staticmethod
+    def _crossing(rising: Vector, q: float) -> float:
+        """Where a rising line over equal buckets of [0, 1] reaches q."""
+        upper = int(np.clip(np.searchsorted(rising, q), 1, rising.size - 1))
+        below, above = rising[upper - 1], rising[upper]
+        share = (q - below) / (above - below) if above > below else 0.5
+        return (upper - 1 + min(max(float(share), 0.0), 1.0)) / (rising.size - 1)
 
 
 class PosteriorUncertainty:
@@ -66,8 +107,14 @@ class PosteriorUncertainty:
                 return decoded_interval(self._channel, self._counts, functional, level)
             except ValueError:
                 pass  # this channel has no polynomial decoding
+        if isinstance(functional, Quantile):
+            return self._cumulative.quantile(functional.level, level)
         bounds = posterior_interval(self.posterior, functional, level)
         return normal_bounds(bounds.estimate, self._widening * bounds.standard_error, level)
+
+    @cached_property
+    def _cumulative(self) -> Cumulative:
+        return Cumulative.of(self.posterior.f, self.draws(DRAWS))
 
     def draws(self, count: int) -> Vector:
         """Histograms from the posterior."""
@@ -96,9 +143,15 @@ class DrawnUncertainty:
 
     def bounds(self, functional: Functional, level: float) -> Bounds:
         """Interval of a number read off the histogram."""
+        if isinstance(functional, Quantile):
+            return self._cumulative.quantile(functional.level, level)
         gradient = functional.gradient(self.mended)
         value = functional(self.mended) + float(gradient @ (self.raw - self.mended))
         return normal_bounds(value, float((self.errors @ gradient).std(ddof=1)), level)
+
+    @cached_property
+    def _cumulative(self) -> Cumulative:
+        return Cumulative.of(self.raw, self.draws(DRAWS))
 
     def draws(self, count: int) -> Vector:
         """Raw histograms with other errors."""
