@@ -1,0 +1,63 @@
+"""Markdown for the papers' pages: tables, numbers, verdicts."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import discreet.plots as house
+
+WARNING = "<!-- Written by `discreet reproduce {name} --publish`; edit the module that writes it, not this page. -->"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> str:
+    """Return a Markdown table; the first ``left`` columns are text, the others numbers.
+
+    Examples
+    --------
+    >>> print(table(["a", "b"], [["x", 1]]))
+    | a | b |
+    |---|---:|
+    | x | 1 |
+    """
+    marks = ["---" if i < left else "---:" for i in range(len(head))]
+    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(marks)}|"]
+    lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def verdicts(claims: Iterable[dict[str, Any]]) -> str:
+    """Return the table of claims: where, the paper's claim, ours, verdict and reason."""
+    rows = [
+        (claim["where"], claim["claim"], claim["ours"], f"**{claim['verdict']}**", claim["reason"]) for claim in claims
+    ]
+    return table(["where", "the paper", "ours", "verdict", "reason"], rows, left=5)
+
+
+def circumstances(result: dict[str, Any], command: str) -> str:
+    """Return how and when the results were made."""
+    quick = ", a quick run" if result["quick"] else ""
+    return f"Made by `{command}` with discreet {result['version']} on {result['date']}{quick}."
+
+
+def small_axes(figure: Any, rows: int, columns: int) -> Any:
+    """Return axes in the style of `discreet.plots`, as an array of rows and columns."""
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=False)
+    for one in axes.ravel():
+        one.set_facecolor("none")
+        for side in ("top", "right"):
+            one.spines[side].set_visible(False)
+        one.tick_params(colors=house.INK, labelsize=8, which="both")
+        one.grid(color=house.INK, alpha=0.14, linewidth=0.7)
+        one.set_axisbelow(True)
+    return axes
+
+
+def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return a colour and a dash for each name."""
+    return {
+        name: {
+            "color": house.COLOURS[i % len(house.COLOURS)],
+            "linestyle": house.STYLES[i // len(house.COLOURS) % len(house.STYLES)],
+            "linewidth": 1.6,
+        }
+        for i, name in enumerate(names)
+    }
