@@ -4,12 +4,25 @@ A verb is a plain function: it takes typed options, `--json` among them, does it
 it found to `common.show_json` or to rich. To add one, write its module and name it in `VERBS` below.
 """
 
-from discreet.cli import audit, budget, certify, demo, describe, estimate, mechanisms, privatize
+from discreet.cli import (
+    advise,
+    audit,
+    budget,
+    campaign,
+    certify,
+    demo,
+    describe,
+    estimate,
+    mechanisms,
+    privatize,
+    reproduce,
+    serve,
+)
 from discreet.cli.common import app
 
 __all__ = ["app", "main"]
 
-VERBS = (demo, mechanisms, describe, privatize, estimate, certify, audit, budget)
+VERBS = (demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, reproduce)
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 
 for verb in VERBS:

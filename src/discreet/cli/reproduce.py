@@ -1,0 +1,125 @@
+"""`discreet reproduce PAPER`: a paper's tables and figures again, with verdicts."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.reproduction import Study
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(
+        "reproduce",
+        epilog=examples(
+            "discreet reproduce discrete --quick",
+            "discreet reproduce n-output --out out/papers",
+            "discreet reproduce all --quick --json",
+        ),
+    )(reproduce)
+
+
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="discrete, n-output, or all.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats: seconds instead of minutes.")] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder for results, plots and pages; finished cells are kept there.", file_okay=False)
+    ] = Path("out/reproduce"),
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the papers' data.", file_okay=False, show_default="../shared/data beside a clone"),
+    ] = None,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Write into docs/ of the clone in this folder as well.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Reproduce a paper's tables and figures, honestly.
+
+    Each claim gets a verdict: reproduced, not reproduced, or paper in error, with the reason. A run that was broken off
+    goes on where it stopped. Without the papers' data the package's own stand in, and the page says so.
+    """
+    from discreet.reproduction import STUDIES, study
+
+    if data is not None and not data.is_dir():
+        raise DiscreetError(f"data is {data}; there is no such folder")
+    if publish and not Path("docs/papers").parent.is_dir():
+        raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
+    chosen = list(STUDIES.values()) if paper == "all" else [study(paper)]
+    out.mkdir(parents=True, exist_ok=True)
+    found = {one.name: _run(one, quick, out, data, publish) for one in chosen}
+    if as_json:
+        show_json(found if paper == "all" else found[paper])
+        return
+    shown = console()
+    for one in chosen:
+        _show(one, found[one.name], shown)
+        shown.print(f"[dim]Results, plots and page: {out}[/dim]", soft_wrap=True)
+
+
+def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool) -> dict[str, Any]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from discreet.reproduction.job import Job
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description:<28}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(one.name, total=None)
+        kept = out / "cells" / f"{one.name}{'-quick' if quick else ''}"
+        job = Job(
+            quick, kept, data, lambda text, done, total: bar.update(task, description=text, completed=done, total=total)
+        )
+        result = one.run(job)
+        bar.update(task, description="drawing")
+        write(one, result, out, out, "")
+        if publish:
+            write(one, result, Path("docs/results"), Path("docs/papers"), "../results/")
+    return result
+
+
+def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, images: str) -> None:
+    """Write results, plots and page of a study."""
+    results.mkdir(parents=True, exist_ok=True)
+    pages.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1)
+    (results / one.result).write_text(text + "\n", "utf-8")
+    (pages / one.page_file).write_text(one.page(result, images), "utf-8")
+    try:
+        figures = one.plots(result)
+    except ImportError:  # matplotlib is an extra; tables and verdicts need none
+        return
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "discreet"}):
+        for name, figure in figures.items():
+            figure.savefig(results / f"{name}.svg", metadata={"Date": None})
+
+
+def _show(one: "Study", result: dict[str, Any], shown: Any) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    colours = {"reproduced": "green", "not reproduced": "yellow", "paper in error": "red"}
+    table = Table(title=f"[bold]{escape(one.title)}[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
+    for head in ("Where", "The paper", "Ours", "Verdict"):
+        table.add_column(head, overflow="fold")
+    for claim in result["claims"]:
+        verdict = f"[{colours[claim['verdict']]}]{claim['verdict']}[/]"
+        table.add_row(escape(claim["where"]), escape(claim["claim"]), escape(claim["ours"]), verdict)
+    shown.print()
+    shown.print(table)
+    if "data" in result:
+        shown.print(f"[dim]· {escape(result['data']['note'])}[/dim]")
