@@ -32,6 +32,20 @@ def test_every_registered_mechanism_passes(name, epsilon):
     assert name in str(report)
 
 
+@pytest.mark.parametrize(
+    ("name", "size"), [("optimized-unary", 100), ("subset-selection", 100), ("local-hashing", 30), ("basic-rappor", 70)]
+)
+def test_the_audit_has_power_where_the_alphabet_cannot_be_listed(name, size):
+    mechanism = dc.mechanism(name, epsilon=1.0, size=size)
+    assert mechanism.alphabet > 1 << 16
+    assert 0.85 < check_mechanism(mechanism, draws=60_000).audit.epsilon <= 1.0
+    reports = mechanism.privatize(np.arange(50) % size, dc.Entropy.seeded(1))
+    for value in (0, size - 1):
+        quick = mechanism.supports(reports, value)
+        counted = [mechanism.support_counts(mechanism.tally(reports[i : i + 1]))[value] > 0 for i in range(50)]
+        assert quick.tolist() == counted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0, 8.0])
 @pytest.mark.parametrize("name", sorted(entries()))

@@ -59,6 +59,11 @@ class BitVector(Oracle):
         count_bits(reports, counts)
         return counts[: self._size]
 
+    def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
+        """Return which reports have the bit of a category."""
+        lane, bit = divmod(value, 64)
+        return np.asarray((self.check_reports(reports)[:, lane] >> np.uint64(bit)) & np.uint64(1), dtype=np.bool_)
+
     def indices(self, reports: Any) -> npt.NDArray[np.int64]:
         """Return the number of each report in 0..2^size-1 (small sizes), as `law` counts them."""
         return self.check_reports(reports)[:, 0].astype(np.int64)

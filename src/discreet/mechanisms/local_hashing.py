@@ -97,6 +97,12 @@ class LocalHashing(PublicOracle):
         )
         out[:] = seeds * np.uint64(self.family.buckets) + buckets.view(np.uint64)
 
+    def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
+        """Return which reports have the bucket that their seed gives the category."""
+        checked = self.check_reports(reports).astype(np.uint64)
+        seeds, buckets = np.divmod(checked, np.uint64(self.family.buckets))
+        return np.asarray(self.family.bucket_many(np.full(len(checked), value), seeds) == buckets)
+
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
         seeds, buckets = np.divmod(reports.astype(np.uint64), np.uint64(self.family.buckets))
         return self.family.support_counts(self._size, seeds, buckets)

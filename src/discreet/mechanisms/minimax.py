@@ -4,7 +4,8 @@
 
 a linear programme over tables at knots, the values chosen as well; between knots the law is linear and the worst case
 takes that into account. HM-NP, the best of the papers, is 4 % (epsilon 0.5) to 24 % (5) above it; it is within 1 % of
-the limit for any alphabet. Tables for common epsilons come with the package; others are solved in seconds and kept on disk.
+the limit for any alphabet. Tables for common epsilons come with the package; others are solved in seconds and kept on
+disk.
 
 Exact: the solver's answer is repaired to whole weights in rational arithmetic, on the same alphabet; the certificate is
 computed from those. With ``outputs=8`` a report has three bits and costs 1 to 10 % more variance.

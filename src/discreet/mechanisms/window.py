@@ -24,7 +24,6 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Floats, Mechanism
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL, float_above, two_weights
-from discreet.tallies import Tally
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
@@ -196,9 +195,9 @@ class Window(Mechanism):
             return super().support_law
         return Fraction(self.profile[0], TOTAL), Fraction(self.low, TOTAL)
 
-    def support_counts(self, tally: Tally) -> npt.NDArray[np.int64]:
-        """Return the number of reports of each category."""
-        return super().support_counts(tally)
+    def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
+        """Return which reports are the category itself."""
+        return np.asarray(self.check_reports(reports) == value)
 
     def _document(self) -> dict[str, Any]:
         profile = [self.profile[0]] if self._flat else list(self.profile)
