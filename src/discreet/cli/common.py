@@ -47,7 +47,6 @@ app = typer.Typer(
     + "\n\nEvery verb takes --json, and --help shows examples of each.",
     rich_markup_mode=None,  # plain help takes a third of the time of a decorated one
     no_args_is_help=True,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,  # a traceback with local variables could show private values
 )
