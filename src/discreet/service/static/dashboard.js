@@ -1,0 +1,84 @@
+// The dashboard: a piece of HTML from the server, fetched again every few seconds and put in place when it has changed.
+import { $ } from "./dom.js";
+import { call, isSignedIn, post, showSignOut, signIn } from "./session.js";
+
+const live = $("live");
+const { source, seconds } = live.dataset;
+let last = "";
+let timer = 0;
+
+async function refresh() {
+  clearTimeout(timer);
+  try {
+    const response = await call(source);
+    if (response.status === 401) {
+      live.replaceChildren();
+      last = "";
+      await signIn(isSignedIn() ? "This token is not known here." : "");
+      return refresh();
+    }
+    if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `status ${response.status}`);
+    show(await response.text());
+    $("live-status").textContent = "";
+    showSignOut();
+  } catch (error) {
+    $("live-status").textContent = `Not up to date: ${/** @type {Error} */ (error).message}. Trying again.`;
+  }
+  timer = setTimeout(refresh, document.hidden ? 15000 : 1000 * Number(seconds));
+}
+
+/** Our server's own templates, in which every text is escaped; the page's policy runs no script from them anyway. */
+function show(text) {
+  if (text === last) return;
+  last = text;
+  const open = [...live.querySelectorAll("details[open]")].map(({ id }) => id);
+  const focused = document.activeElement?.getAttribute("data-export") ?? document.activeElement?.getAttribute("data-copy");
+  live.innerHTML = text;
+  open.forEach((id) => $(id)?.setAttribute("open", ""));
+  if (focused) live.querySelector(`[data-export="${focused}"], [data-copy="${focused}"]`)?.focus();
+  const title = live.querySelector("h1")?.textContent;
+  if (title) document.title = `${title} · discreet`;
+  const link = $("link");
+  if (link) link.textContent = `${location.host}${link.getAttribute("href").slice(0, 11)}…`;
+}
+
+live.addEventListener("click", async (event) => {
+  const button = /** @type {Element} */ (event.target).closest("button");
+  if (!button) return;
+  const { export: path, name, copy, close, invite } = button.dataset;
+  try {
+    if (path) save(await (await checked(call(path))).blob(), name);
+    if (copy) {
+      await navigator.clipboard.writeText(new URL(copy, location.href).href);
+      button.textContent = "Copied";
+    }
+    if (close && confirm("Close this round? Answers to it are no longer taken.")) {
+      await checked(post(`/api/campaigns/${close}/close`, {}));
+      await refresh();
+    }
+    if (invite) {
+      const { tickets } = await (await checked(post(`/api/campaigns/${invite}/tickets`, { count: 10 }))).json();
+      const links = tickets.map((ticket) => new URL(`/c/${invite}#ticket=${ticket}`, location.href).href);
+      save(new Blob([links.join("\n") + "\n"], { type: "text/plain" }), "invitations.txt");
+    }
+  } catch (error) {
+    $("live-status").textContent = `${/** @type {Error} */ (error).message}`;
+  }
+});
+
+async function checked(promise) {
+  const response = await promise;
+  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `status ${response.status}`);
+  return response;
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+document.addEventListener("visibilitychange", () => document.hidden || refresh());
+refresh();

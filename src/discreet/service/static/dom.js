@@ -1,0 +1,27 @@
+// A few lines instead of a framework. Text is always text: nothing here parses HTML.
+
+/** @param {string} id @returns {any} */
+export const $ = (id) => document.getElementById(id);
+
+/** An element with attributes and children. @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children */
+export function el(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+/** The same for SVG. @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children */
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** 12345.678 -> "12 345.7" @param {number} value @param {number} [digits] */
+export const number = (value, digits = 4) =>
+  value.toLocaleString("en-US", { maximumSignificantDigits: digits }).replaceAll(",", "\u202f").replace("-", "−");
+
+/** 0.1234 -> "12.3 %" @param {number} share */
+export const percent = (share) => `${(100 * share).toPrecision(share >= 0.0995 ? 3 : 2).replace(/e.*/, "")}\u202f%`;

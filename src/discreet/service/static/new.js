@@ -1,0 +1,69 @@
+// The form for a new campaign: every change asks the collector what error to expect.
+import { $ } from "./dom.js";
+import { post, showSignOut, signIn, call } from "./session.js";
+
+const form = $("new");
+let timer = 0;
+let asked = 0;
+let method = "auto";
+
+/** @returns {Record<string, any>} */
+function values() {
+  return { ...Object.fromEntries(new FormData(form)), method };
+}
+
+async function advise() {
+  const mine = ++asked;
+  const response = await post("/pages/advice", values());
+  const text = await response.text();
+  if (mine !== asked) return; // a newer question is on its way
+  if (response.status === 401) return begin();
+  if (!response.headers.get("content-type")?.startsWith("text/html")) return;
+  $("advice").innerHTML = text; // our server's template, every text escaped
+}
+
+function changed() {
+  const { kind, epsilon } = values();
+  $("epsilon-shown").textContent = epsilon;
+  form.querySelectorAll("[data-for]").forEach((part) => (part.hidden = !part.dataset.for.split(" ").includes(kind)));
+  clearTimeout(timer);
+  timer = setTimeout(advise, 250);
+}
+
+form.addEventListener("input", (event) => {
+  if (event.target.name === "kind") method = "auto";
+  changed();
+});
+$("advice").addEventListener("change", (event) => {
+  if (event.target.name !== "method") return;
+  method = event.target.value;
+  changed();
+});
+
+form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  clearTimeout(timer);
+  await advise();
+  const plan = $("advised")?.dataset.plan;
+  if (!plan) return;
+  const { title, question, minimum, users, admission, closes, public_results: isPublic } = values();
+  const response = await post("/api/campaigns", {
+    plan: JSON.parse(plan), title, question, admission,
+    minimum: Number(minimum), participants: Number(users), closes: closes || null, public_results: isPublic === "on",
+  });
+  const made = await response.json();
+  if (response.ok) location.assign(`/campaigns/${made.id}`);
+  else $("error").textContent = made.error;
+});
+
+async function begin() {
+  while ((await call("/api/tokens")).status === 401) {
+    $("sides").hidden = true;
+    await signIn();
+  }
+  $("sides").hidden = false;
+  showSignOut();
+  changed();
+}
+
+begin();

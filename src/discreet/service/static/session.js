@@ -1,0 +1,53 @@
+// The administrator's token: in this tab's sessionStorage and in no cookie, so that no other site can make use of it.
+import { $ } from "./dom.js";
+
+const KEY = "discreet token";
+
+/** The token may come with the link, after the #, which browsers do not send. */
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  sessionStorage.setItem(KEY, given);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+export const isSignedIn = () => sessionStorage.getItem(KEY) !== null;
+
+/** fetch with the token. @param {string} path @param {RequestInit} [options] */
+export function call(path, options = {}) {
+  const token = sessionStorage.getItem(KEY);
+  const headers = { ...options.headers, ...(token ? { authorization: `Bearer ${token}` } : {}) };
+  return fetch(path, { ...options, credentials: "omit", headers });
+}
+
+/** @param {string} path @param {any} body */
+export const post = (path, body) =>
+  call(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+/** Ask for the token. @param {string} [sentence] @returns {Promise<void>} resolves when one was entered */
+export function signIn(sentence = "") {
+  const form = $("signin");
+  form.hidden = false;
+  $("signout").hidden = true;
+  $("signin-error").textContent = sentence;
+  $("token").value = "";
+  $("token").focus();
+  sessionStorage.removeItem(KEY);
+  return new Promise((resolve) => {
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      sessionStorage.setItem(KEY, $("token").value.trim());
+      form.hidden = true;
+      resolve();
+    };
+  });
+}
+
+export function showSignOut() {
+  const button = $("signout");
+  if (!button || !isSignedIn()) return;
+  button.hidden = false;
+  button.onclick = () => {
+    sessionStorage.removeItem(KEY);
+    location.assign("/");
+  };
+}
