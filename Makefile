@@ -91,6 +91,7 @@ system:  ## install the Debian packages that a few tests use, where missing and 
 	@missing=""; \
 	command -v psql >/dev/null || missing+=" postgresql"; \
 	command -v chromium >/dev/null || missing+=" chromium"; \
+	command -v chromedriver >/dev/null || missing+=" chromium-driver"; \
 	command -v java >/dev/null || missing+=" default-jre-headless"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then echo "No apt-get here; missing:$$missing."; exit 0; fi; \
@@ -122,7 +123,7 @@ $(STAMP)/venv:
 
 # Each stamp stands for one set of extras, at pinned versions. uv installs where it can be had, pip otherwise
 # (pip also knows a mirror that was set up for pip alone).
-$(STAMP)/demo:    EXTRAS := plots
+$(STAMP)/demo:    EXTRAS := service,plots
 $(STAMP)/service: EXTRAS := service,plots
 $(STAMP)/test:    EXTRAS := dev,service,dataframes,plots
 $(STAMP)/docs:    EXTRAS := docs

@@ -224,7 +224,7 @@ def advice(given: dict[str, Any]) -> dict[str, Any]:
     --------
     >>> found = advice({"kind": "mean", "low": 0, "high": 100, "epsilon": 1, "users": 1000})
     >>> found["plan"]["question"], found["options"][0]["method"], found["margin"]
-    ('mean', 'minimax', '8.6')
+    ('mean', 'minimax', '6.4')
     """
     epsilon, users = _real(given, "epsilon"), int(_real(given, "users"))
     if not 1 <= users <= 1 << 40:

@@ -83,7 +83,7 @@ function ask(round, channel, sent, known) {
     $("draw").disabled = value === null;
     showCould(channel, value);
   };
-  $("field").addEventListener("input", changed);
+  for (const event of ["input", "change"]) $("field").addEventListener(event, changed);
   changed();
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -1,0 +1,339 @@
+"""A person and an administrator in a real browser: Debian's chromium, headless, driven through selenium."""
+
+import base64
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.service.running import Running, running
+
+import discreet as dc
+from discreet import envelope
+
+HOW = "no chromium with chromedriver here; 'make system' installs Debian's packages chromium and chromium-driver"
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+)  # fmt: skip
+PICTURES = os.environ.get("DISCREET_PICTURES")
+"""Set to a folder, the tests leave screenshots there (those of docs/images were made so)."""
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture
+def site(tmp_path) -> Iterator[Running]:
+    with running(str(tmp_path / "collector.db")) as found:
+        yield found
+
+
+@pytest.fixture
+def browser(tmp_path) -> Iterator[Any]:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(HOW)
+        pytest.skip(HOW)
+    webdriver = pytest.importorskip("selenium.webdriver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    found.set_script_timeout(60)
+    screen(found, 390, 844)
+    yield found
+    found.quit()
+
+
+def screen(browser: Any, width: int, height: int, dark: bool = False) -> None:
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+
+
+def picture(browser: Any, name: str) -> None:
+    if PICTURES:
+        shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
+        Path(PICTURES, f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+
+def until(browser: Any, condition: Any, seconds: float = 60.0) -> Any:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    return WebDriverWait(browser, seconds, poll_frequency=0.1).until(condition)
+
+
+def text(browser: Any, name: str) -> str:
+    return str(browser.execute_script(f"return document.getElementById('{name}')?.textContent ?? ''"))
+
+
+def is_shown(name: str) -> Any:
+    return lambda b: b.execute_script(f"return document.getElementById('{name}')?.offsetParent !== null")
+
+
+def press(browser: Any, name: str) -> None:
+    until(browser, is_shown(name))
+    browser.execute_script(f"document.getElementById('{name}').click()")
+
+
+def sent_by(browser: Any) -> list[dict[str, Any]]:
+    """Every request since the last call, with its body."""
+    found = []
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            request = message["params"]["request"]
+            data = [base64.b64decode(part.get("bytes", "")) for part in request.get("postDataEntries", [])]
+            found.append({"url": request["url"], "method": request["method"], "body": b"".join(data)})
+    return found
+
+
+def complaints(browser: Any) -> list[str]:
+    """What the console says of errors; a breach of the content security policy is one."""
+    return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+def answer(browser: Any, value: str) -> None:
+    """Fill in and randomise; `press(browser, "send")` then sends."""
+    until(browser, is_shown("form"))
+    script = """
+        const field = document.getElementById("value");
+        const labels = [...document.querySelectorAll("#field label.choice")];
+        const chosen = labels.find((label) => label.textContent === arguments[0]);
+        if (chosen) chosen.click();
+        else {
+            field.value = field.tagName === "SELECT"
+                ? [...field.options].find((o) => o.textContent === arguments[0]).value : arguments[0];
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+        }"""
+    browser.execute_script(script, value)
+    until(browser, is_shown("could"))
+
+
+def test_a_person_answers_and_the_dashboard_moves(site, browser):
+    campaign = site.collector().create(
+        dc.Mean(dc.Interval(0, 120), 1.0), "Commuting", question="How many minutes is your way to work?", minimum=100
+    )
+    campaign.submit(np.clip(np.random.default_rng(1).gamma(3, 12, 2000), 0, 120), entropy=dc.Entropy.seeded(1))
+    browser.get(f"{site.url}/#token={site.token}")
+    until(browser, lambda b: "2\u202f000" in text(b, "live"))
+    assert site.token not in browser.current_url
+    picture(browser, "campaigns-phone")
+    browser.switch_to.new_window("tab")
+    screen(browser, 390, 844)
+    sent_by(browser)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "47.25")
+    picture(browser, "answer-phone")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    report = int(text(browser, "code"))
+    assert "it fits everybody" in text(browser, "will-words")
+    assert "73 : 27" in text(browser, "promise-words")
+    picture(browser, "sending-phone")
+    before = sent_by(browser)
+    assert {one["method"] for one in before if one["body"] != b'{"count":1}'} == {"GET"}  # nothing left so far
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    picture(browser, "sent-phone")
+    requests = sent_by(browser)
+    # The wire: one packed report, 32 bytes of header, 16 of id, one of report; nowhere the answer.
+    (upload,) = requests
+    assert upload["url"] == f"{site.url}/api/reports"
+    read = envelope.read_upload(upload["body"])
+    assert read.campaign.hex() == campaign.id
+    assert (len(upload["body"]), read.width, upload["body"][-1]) == (49, 1, report)
+    for one in before + requests:
+        assert one["url"].startswith(site.url)  # no third party
+        assert b"47" not in one["body"] or one is upload
+        assert "47.25" not in one["url"]
+    kept = browser.execute_script("return JSON.stringify(localStorage)")
+    assert "47.25" not in kept
+    assert complaints(browser) == []
+    # Once a campaign, also after a reload.
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: "answered once" in text(b, "status"))
+    assert not browser.execute_script("return document.getElementById('form').offsetParent")
+    browser.close()
+    browser.switch_to.window(browser.window_handles[0])
+    browser.get(f"{site.url}/campaigns/{campaign.id}")
+    until(browser, lambda b: text(b, "count") == "2\u202f001")
+    assert campaign.tally()["n"] == 2001
+    picture(browser, "mean-phone")
+    campaign.submit([30.0])
+    until(browser, lambda b: text(b, "count") == "2\u202f002")  # by itself
+    assert "±" in text(browser, "live")
+    assert complaints(browser) == []
+
+
+@pytest.mark.parametrize(
+    ("plan", "value", "name"),
+    [
+        (dc.Frequency(dc.Categories(["train", "car", "bicycle", "on foot", "bus"]), 1.0), "car", "choices"),
+        (dc.Frequency(dc.Categories([f"town {i}" for i in range(20)]), 1.0), "town 7", "towns"),
+        (dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "47", "distribution"),
+        (dc.Means([dc.Interval(0, 1), dc.Interval(0, 120)], 1.0, method="duchi", answers=1), "0.5", "means"),
+        (dc.Frequency(dc.Categories(range(300)), 1.0, method="local-hashing"), "7", "hashing"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_every_kind_of_question(site, browser, plan, value, name):
+    campaign = site.collector().create(plan, "A question", question="Which one?", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, value)
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    assert text(browser, "will-words")
+    picture(browser, f"{name}-phone")
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert complaints(browser) == []
+    assert campaign.progress()["n"] == 1
+
+
+def test_an_unsent_report_survives_a_reload_and_counts_once(site, browser):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Lost", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "3")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    report = text(browser, "code")
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: "did not reach" in text(b, "status"))
+    assert text(browser, "code") == report
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert campaign.progress()["n"] == 1
+
+
+def test_a_question_above_the_limit_is_refused(site, browser):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 1), 5.0, method="duchi"), "Too much", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: "refuses" in text(b, "status"))
+    assert "allows 4" in text(browser, "status")
+    assert not browser.execute_script("return document.getElementById('form').offsetParent")
+    browser.execute_script("localStorage.setItem('discreet limit', '6')")  # the owner allows more
+    browser.refresh()
+    until(browser, is_shown("form"))
+
+
+def test_limits_add_up_over_campaigns(site, browser):
+    admin = site.collector()
+    for number in range(3):
+        campaign = admin.create(dc.Mean(dc.Interval(0, 1), 1.5, method="duchi"), f"Part {number}", minimum=1)
+        browser.get(f"{site.url}/c/{campaign.id}")
+        if number < 2:
+            answer(browser, "0.5")
+            press(browser, "draw")
+            press(browser, "send")
+            until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+        else:
+            until(browser, lambda b: "your limit is 4" in text(b, "status"))
+
+
+def test_invitations(site, browser):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 1), 1.0), "Invited", minimum=1, admission="invited")
+    (ticket,) = campaign.invite(1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: "invited people" in text(b, "status"))
+    browser.get("about:blank")
+    browser.get(f"{site.url}/c/{campaign.id}#ticket={ticket}")
+    answer(browser, "0.5")
+    press(browser, "draw")
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert campaign.progress()["tickets"] == {"made": 1, "spent": 1}
+
+
+def test_the_odds_shown_are_those_of_the_mechanism(site, browser):
+    sources = [
+        (dc.mechanism("minimax", epsilon=1), [-1.0, -0.3, 0.5, 1.0]),
+        (dc.mechanism("hybrid", epsilon=1), [-1.0, 0.25]),
+        (dc.mechanism("discrete-square-wave", epsilon=1, size=20), [0, 7, 19]),
+        (dc.mechanism("randomized-response", epsilon=2, size=5), [0, 4]),
+    ]
+    browser.get(f"{site.url}/c/{'0' * 32}")
+    script = """
+        const [text, inputs, done] = arguments;
+        const { Mechanism } = await import("/static/client/index.js");
+        const { law, extremes } = await import("/static/odds.js");
+        const mechanism = await Mechanism.fromJSON(text);
+        done({ rows: inputs.map((x) => law(mechanism, x)), extremes: extremes(mechanism) });"""
+    for source, inputs in sources:
+        code = f"(async (...arguments) => {{ {script} }})(...arguments)"
+        found = browser.execute_async_script(code, source.to_json(), inputs)
+        if found["rows"][0] is None:
+            assert source.alphabet > 4096
+            continue
+        table = source.matrix()
+        for x, row in zip(inputs, found["rows"], strict=True):
+            assert math.isclose(sum(row), 1, rel_tol=1e-12)
+            at = np.array([np.interp(x, source.inputs, column) for column in table.T])
+            np.testing.assert_allclose(row, at, rtol=1e-9, atol=1e-13)
+        low, high = np.array(found["extremes"]).T
+        assert np.log((high / low).max()) <= source.epsilon + 1e-12
+
+
+def test_a_campaign_is_started_from_the_form(site, browser):
+    screen(browser, 1280, 900)
+    browser.get(f"{site.url}/new")
+    until(browser, is_shown("signin"))
+    browser.execute_script("document.getElementById('token').value = 'wrong'")
+    browser.execute_script("document.getElementById('signin').requestSubmit()")
+    until(browser, lambda b: b.execute_script("return document.getElementById('token').value") == "")
+    until(browser, is_shown("signin"))
+    browser.execute_script("document.getElementById('token').value = arguments[0]", site.token)
+    browser.execute_script("document.getElementById('signin').requestSubmit()")
+    until(browser, lambda b: "expect the mean within" in text(b, "advice"))
+    complaints(browser)  # 401 of the wrong token
+    picture(browser, "new-desktop")
+    browser.execute_script("""
+        document.getElementById("title").value = "Ways to work <b>";
+        document.getElementById("question").value = "How do you get there?";
+        document.querySelector("[name=kind][value=frequency]").click();
+        document.getElementById("labels").value = "train\\ncar\\nbicycle";
+        document.getElementById("labels").dispatchEvent(new Event("input", { bubbles: true }));""")
+    until(browser, lambda b: "each share within" in text(b, "advice"))
+    browser.execute_script("document.getElementById('new').requestSubmit()")
+    until(browser, lambda b: "/campaigns/" in b.current_url)
+    until(browser, lambda b: "Ways to work <b>" in text(b, "live"))
+    made = site.collector().campaigns()[0]
+    assert made["plan"]["domain"]["labels"] == ["train", "car", "bicycle"]
+    assert made["title"] == "Ways to work <b>"
+    assert "Not shown yet" in text(browser, "live")
+    assert complaints(browser) == []
+
+
+def test_the_dashboard_in_the_dark_on_a_desktop(site, browser):
+    screen(browser, 1280, 900, dark=True)
+    admin, draws = site.collector(), np.random.default_rng(2)
+    shares = admin.create(
+        dc.Frequency(dc.Categories(["train", "car", "bicycle", "on foot", "bus"]), 1.0), "Ways to work",
+        question="How do you get to work?", minimum=100, public_results=True,
+    )  # fmt: skip
+    shares.submit(draws.choice(["train", "car", "bicycle", "on foot", "bus"], 5000, p=[0.4, 0.25, 0.2, 0.1, 0.05]))
+    browser.get(f"{site.url}/campaigns/{shares.id}")  # results are public: no token
+    until(browser, lambda b: "bicycle" in text(b, "live"))
+    assert "Export" not in text(browser, "live")
+    picture(browser, "frequencies-desktop")
+    whole = admin.create(
+        dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "Commuting", minimum=100,
+        question="How many minutes is your way to work?",
+    )  # fmt: skip
+    whole.submit(np.clip(draws.gamma(3, 12, 5000), 0, 120))
+    browser.get(f"{site.url}/campaigns/{whole.id}#token={site.token}")
+    until(browser, lambda b: "median" in text(b, "live"))
+    assert "Export" in text(browser, "live")
+    picture(browser, "distribution-desktop")
+    screen(browser, 390, 844)
+    picture(browser, "distribution-phone")
+    assert complaints(browser) == []
