@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
+from discreet.reproduction import STUDIES, study
 
 if TYPE_CHECKING:
     from discreet.reproduction import Study
@@ -26,7 +27,7 @@ def register(app: typer.Typer) -> None:
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="discrete, n-output, or all.")],
+    paper: Annotated[str, typer.Argument(help=f"One of {', '.join(STUDIES)}, or all.")],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats: seconds instead of minutes.")] = False,
     out: Annotated[
         Path, typer.Option(help="Folder for results, plots and pages; finished cells are kept there.", file_okay=False)
@@ -45,11 +46,9 @@ def reproduce(
     Each claim gets a verdict: reproduced, not reproduced, or paper in error, with the reason. A run that was broken off
     goes on where it stopped. Without the papers' data the package's own stand in, and the page says so.
     """
-    from discreet.reproduction import STUDIES, study
-
     if data is not None and not data.is_dir():
         raise DiscreetError(f"data is {data}; there is no such folder")
-    if publish and not Path("docs/papers").parent.is_dir():
+    if publish and not Path("docs").is_dir():
         raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
     chosen = list(STUDIES.values()) if paper == "all" else [study(paper)]
     out.mkdir(parents=True, exist_ok=True)

@@ -21,7 +21,7 @@ ABSENT = (
     "The papers' files are not here: these are the vendored demo data instead, so the papers' numbers cannot be "
     "compared, only what is claimed at equal epsilon."
 )
-NOTE = "The papers' own files (see the table of data in the repository's notes), read from ../shared/data."
+NOTE = "On the papers' own columns (UCI), read from ../shared/data: those files are not part of the repository."
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,8 @@ FIGURES = {"2": (20, False), "3": (100, False), "4": (100, True), "5": (500, Tru
 """Figure: number of categories, and whether its data sets are the large ones."""
 TIE = 3.0
 """Means closer than so many standard errors of their difference are called tied."""
+SAME = 1e-6
+"""Oracles whose exact variances are closer than this are the same channel: tied by law, whatever the noise says."""
 
 
 def run(job: Job) -> dict[str, Any]:
@@ -298,11 +300,20 @@ def _subset_variance(epsilon: float, size: int, k: int | None) -> float:
     return oracle.mean_variance
 
 
-def best_or_tied(cell: Cell, label: str, post: str, among: tuple[str, ...] | None = None) -> bool:
-    """Return whether no oracle's mean error is lower than this one's by more than `TIE` standard errors."""
-    one = cell["oracles"][label][post]
-    rivals = [cell["oracles"][name][post] for name in (among or tuple(cell["oracles"])) if name != label]
-    return all(one["mean"] - other["mean"] <= TIE * math.hypot(one["se"], other["se"]) for other in rivals)
+def best_or_tied(cell: Cell, label: str, post: str, among: tuple[str, ...] | None = None, by_law: bool = True) -> bool:
+    """Return whether no oracle's mean error is lower than this one's by more than `TIE` standard errors.
+
+    With ``by_law`` an oracle that is the same channel (k-RR and k-subset with k = 1) does not count: its error differs
+    by noise only, and among so many comparisons some noise exceeds three standard errors.
+    """
+    one, found = cell["oracles"][label], cell["oracles"]
+    rivals = [found[name] for name in (among or tuple(found)) if name != label]
+    if by_law:
+        rivals = [r for r in rivals if abs(r["exact_variance"] / one["exact_variance"] - 1) > SAME]
+    return all(
+        one[post]["mean"] - other[post]["mean"] <= TIE * math.hypot(one[post]["se"], other[post]["se"])
+        for other in rivals
+    )
 
 
 def strictly_best(cell: Cell, label: str, post: str, among: tuple[str, ...] | None = None) -> bool:

@@ -47,9 +47,11 @@ def page(result: dict[str, Any], images: str = "") -> str:
     parts += [
         "## The same question at equal ε",
         f"MAE ± its standard error over {result['runs']} runs. Bold: best, or tied with the best within "
-        f"{study.TIE:g} standard errors of the difference. One-hot CMS is Basic RAPPOR, weight for weight, and has no "
-        "column of its own. Support counts of unary encodings (Basic RAPPOR, OUE) are drawn from their exact law, two "
-        "binomials a value; for all other oracles every person's report is drawn and tallied in every run.",
+        f"{study.TIE:g} standard errors of the difference, or by law: where the best k is 1, k-RR, k-subset and HR in "
+        "blocks of two columns are one and the same channel, and differ by noise. One-hot CMS is Basic RAPPOR, weight "
+        "for weight, and has no column of its own. Support counts of unary encodings (Basic RAPPOR, OUE) are drawn "
+        "from their exact law, two binomials a value; for all other oracles every person's report is drawn and tallied "
+        "in every run.",
         *_equal_tables(result),
         _ratios(result),
         "## Figures 2 to 5",
@@ -166,7 +168,8 @@ def _figure(result: dict[str, Any], figure: str) -> "Figure":
         people = [cell["n"] for cell in cells]
         for name in COLUMNS:
             heights = [cell["published"][name]["mean"] for cell in cells]
-            axes[0, place].plot(people, heights, marker="o", markersize=3, label=name, **style[same.get(name, name)])
+            label = same.get(name, name)
+            axes[0, place].plot(people, heights, marker="o", markersize=3, label=label, **style[label])
         for name in labels:
             heights = [cell["equal"][name]["norm_sub"]["mean"] for cell in cells]
             axes[1, place].plot(people, heights, marker="o", markersize=3, label=name, **style[name])
@@ -178,5 +181,9 @@ def _figure(result: dict[str, Any], figure: str) -> "Figure":
             axes[row, place].set_xlabel("people", fontsize=8)
     for row in (0, 1):
         axes[row, 0].set_ylabel(f"MAE, d = {size}", fontsize=8)
-        axes[row, 2].legend(fontsize=7, frameon=False)
+    known = {}
+    for row in (0, 1):
+        handles, names = axes[row, 0].get_legend_handles_labels()
+        known |= dict(zip(names, handles, strict=True))
+    drawn.legend(known.values(), known.keys(), loc="outside lower center", ncols=len(known), frameon=False, fontsize=8)
     return drawn

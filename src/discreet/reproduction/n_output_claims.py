@@ -42,7 +42,7 @@ def _tables(result: dict[str, Any]) -> list[dict[str, str]]:
             f"1, 2, 3, … bits are enough up to ε = {printed}",
             "up to " + ", ".join(f"{row['until_more_than']:.4f}" for row in rows),
             WRONG if matches else FAILS,
-            "printed is where the best N *reaches* 4, 8, 16, …: "
+            "printed is where the best N leaves 2 and then *reaches* 4, 8, 16, …: "
             + ", ".join(f"{value:.4f}" for value in reached)
             + "; N = 4 needs two bits, not three",
         ),

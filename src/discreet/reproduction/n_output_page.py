@@ -55,7 +55,8 @@ def page(result: dict[str, Any], images: str = "") -> str:
         f"![PM-sub over N-output less one, in per cent, against ε]({images}n_output_figure_2.svg)",
         "## Worst-case variance and the limit",
         "Exact for the mechanisms that run (lattices and whole weights included), on inputs from −1 to 1. `minimax` is "
-        "the least worst case of all unbiased ε-LDP mechanisms to within 1 %; in three bits it has eight outputs.",
+        "a table close to the least worst case of any unbiased ε-LDP mechanism; in three bits it has eight outputs. "
+        "Bold: the least of the papers' own.",
         _variances(result),
         f"![Worst-case variance relative to minimax, against ε]({images}n_output_worst_case.svg)",
         "Measured on real columns, mean square error over exact variance: "
