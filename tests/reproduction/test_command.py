@@ -1,0 +1,71 @@
+"""`discreet reproduce`: results, plots and page on disk; errors in one sentence. And the accuracy of the means."""
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import means_accuracy
+from typer.testing import CliRunner
+
+from discreet.cli import app
+from discreet.reproduction import STUDIES, n_output
+
+ROOT = Path(__file__).parents[2]
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """The command with results that take no time."""
+    result = json.loads((ROOT / "docs/results/n_output.json").read_text("utf-8"))
+    monkeypatch.setattr(n_output, "run", lambda job: result)
+    return result
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(app, ["reproduce", *arguments])
+
+
+def test_it_writes_results_plots_and_page(few, tmp_path):
+    done = run("n-output", "--out", str(tmp_path), "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == few
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"n_output.json", "n-output.md", "n_output_figure_2.svg", "n_output_worst_case.svg"} <= written
+    assert json.loads((tmp_path / "n_output.json").read_text("utf-8")) == few
+
+
+def test_it_shows_every_verdict(few, tmp_path):
+    done = run("n-output", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert "Algorithm 2" in done.stdout
+    assert "reproduced" in done.stdout
+
+
+def test_errors_are_sentences(tmp_path):
+    done = run("no-such-paper", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    assert "no-such-paper" in done.stderr
+    done = run("discrete", "--out", str(tmp_path), "--data", str(tmp_path / "nowhere"))
+    assert done.exit_code == 2
+    assert "no such folder" in done.stderr
+
+
+def test_every_study_has_its_committed_files():
+    for study in STUDIES.values():
+        result = json.loads((ROOT / "docs/results" / study.result).read_text("utf-8"))
+        assert {"date", "version", "seeds", "claims"} <= set(result)
+        page = (ROOT / "docs/papers" / study.page_file).read_text("utf-8")
+        for name in study.plots(result):
+            assert f"../results/{name}.svg" in page
+            assert (ROOT / f"docs/results/{name}.svg").is_file()
+
+
+def test_measured_errors_are_the_exact_ones():
+    result = json.loads((ROOT / "docs/results/means_accuracy.json").read_text("utf-8"))
+    assert (ROOT / "docs/results/means_accuracy.md").read_text("utf-8") == means_accuracy.page(result)
+    assert {row["mechanism"] for row in result["rows"]} == set(means_accuracy.names())
+    assert len({row["column"] for row in result["rows"]}) == 3
+    assert result["repeats"] >= 2000
+    assert all(0.9 <= row["mse_over_variance"] <= 1.1 for row in result["rows"])
+    assert all(abs(row["z"]) < 5 for row in result["rows"])
