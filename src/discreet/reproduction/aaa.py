@@ -1,0 +1,272 @@
+"""AAA: expected variances (section 7.1), errors of means (7.2), settings (7.3) and several dimensions (appendix C).
+
+[Wei et al., "AAA: an Adaptive Mechanism for Locally Differentially Private Mean Estimation"]
+
+Expected variances are exact. Errors are exact given the people and the pilot's reports (`aaa_core`); only those are
+drawn. AAA *as published* is the paper's protocol (generalised randomised response, a tenth of the people, lattice, no
+reuse) with noise that is private and of the right scale; *ours* is `Mean(method="aaa")`.
+"""
+
+import datetime
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet import __version__
+from discreet.mechanisms.base import Floats
+from discreet.optimize import lattice_outputs, reach, solve
+from discreet.plans.means import Means
+from discreet.reproduction import aaa_core as core
+from discreet.reproduction import data
+from discreet.reproduction.job import Cell, Job, seed_of
+
+SHAPES = {"gauss01": "N(0, 0.1²)", "exp6": "Exp(6) − 1", "beta55": "Beta(½, ½)"}
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
+SYNTHETIC = ("gaussian", "exponential", "bernoulli")
+SIZES = (1_000, 10_000, 100_000)
+ERRORS = (0.5, 1.0, 2.0, 4.0)
+TIE = 1.02
+"""Within 2 % of the best one-round mechanism counts as a tie."""
+EARLIER: dict[str, tuple[tuple[float | None, float, float, float, float], ...]] = {
+    "gauss01": (
+        (None, 63.777, 63.772, 63.769, 63.771),
+        (15.779, 15.78, 15.774, 15.772, 15.773),
+        (3.3497, 3.3634, 3.3515, 3.3478, 3.3497),
+        (0.52931, 0.5381, 0.52995, 0.5284, 0.52927),
+        (0.14347, 0.14598, 0.14413, 0.14299, 0.14344),
+        (0.047252, 0.049782, 0.04757, 0.046849, 0.047197),
+    ),
+    "exp6": (
+        (None, 63.814, 63.808, 63.805, 63.807),
+        (15.813, 15.816, 15.81, 15.807, 15.809),
+        (3.7909, 3.7981, 3.7945, 3.7899, 3.7908),
+        (0.75361, 0.75613, 0.75436, 0.75297, 0.75358),
+        (0.22995, 0.232, 0.23047, 0.22951, 0.22995),
+        (0.081386, 0.083273, 0.081877, 0.080796, 0.081386),
+    ),
+    "beta55": (
+        (None, 63.98, 63.979, 63.978, 63.978),
+        (15.981, 15.982, 15.981, 15.98, 15.981),
+        (3.9467, 3.949, 3.9476, 3.9462, 3.9467),
+        (0.82864, 0.83041, 0.82909, 0.82805, 0.82862),
+        (0.28653, 0.2888, 0.28694, 0.28584, 0.2865),
+        (0.11853, 0.12037, 0.11902, 0.11778, 0.1185),
+    ),
+}
+"""An independent computation: N = 100 on the lattice, N = 16 and 32 with free outputs, limits from below and above."""
+EARLIER_AS_PUBLISHED = {
+    ("gaussian", 1_000): (17.83, 4.046, 0.6855, 0.08248),
+    ("gaussian", 10_000): (17.76, 3.926, 0.6638, 0.07348),
+    ("gaussian", 100_000): (17.66, 3.891, 0.6602, 0.07325),
+    ("exponential", 1_000): (17.86, 4.414, 0.8988, 0.1389),
+    ("exponential", 10_000): (17.80, 4.351, 0.8737, 0.1245),
+    ("exponential", 100_000): (17.73, 4.319, 0.8691, 0.124),
+    ("bernoulli", 1_000): (17.62, 4.355, 1.154, 0.2362),
+    ("bernoulli", 10_000): (17.61, 4.355, 1.155, 0.2355),
+    ("bernoulli", 100_000): (17.61, 4.355, 1.155, 0.2355),
+}
+"""An independent run of the published protocol with right noise: n MSE at the four epsilons, 100 repeats."""
+
+
+def repeats(n: int, quick: bool) -> int:
+    """Return how many collections are drawn: fewer of large ones, which differ less."""
+    full = 40 if n <= 1_000 else 20 if n <= 10_000 else 8
+    return 3 if quick and n <= 1_000 else 2 if quick else full
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Run the study."""
+    columns = real_columns(job)
+    tasks: dict[str, Callable[[], Cell]] = {}
+    for shape in SHAPES:
+        for epsilon in (1.0, 4.0) if job.quick else EPSILONS:
+            tasks[f"variance {shape} {epsilon:g}"] = partial(variance_cell, shape, epsilon)
+    for name in SYNTHETIC:
+        for n in SIZES[:1] if job.quick else SIZES:
+            for epsilon in (1.0, 2.0) if job.quick else ERRORS:
+                tasks[f"error {name} {n} {epsilon:g}"] = partial(error_cell, name, n, epsilon, repeats(n, job.quick))
+    for column in columns:
+        for epsilon in (2.0,) if job.quick else ERRORS:
+            tasks[f"column {column.name} {epsilon:g}"] = partial(column_cell, column, epsilon, 2 if job.quick else 4)
+    for epsilon in (2.0,) if job.quick else ERRORS:
+        tasks[f"settings {epsilon:g}"] = partial(settings_cell, epsilon, 2 if job.quick else 10)
+    table = rows_of_many(job)
+    for epsilon in (2.0,) if job.quick else (*ERRORS, 8.0):
+        tasks[f"dimensions {epsilon:g}"] = partial(dimensions_cell, table, epsilon)
+    settings = {
+        "study": "aaa 1",
+        "quick": job.quick,
+        "columns": [[column.name, column.values.size] for column in columns],
+    }
+    cells = job.cells(tasks, settings)
+    result: dict[str, Any] = {
+        "paper": "aaa",
+        "date": datetime.date.today().isoformat(),
+        "version": __version__,
+        "quick": job.quick,
+        "repeats": {str(n): repeats(n, job.quick) for n in SIZES},
+        "seeds": "SHA-256 of each cell's name and repeat (reproduction/job.py, seed_of)",
+        "data": {
+            "note": data.NOTE if any(column.paper for column in columns) else data.ABSENT,
+            "columns": [{"name": c.name, "n": c.values.size, "range": [c.low, c.high]} for c in columns],
+        },
+    }
+    for kind in ("variance", "error", "column", "settings", "dimensions"):
+        result[kind] = [cell for name, cell in cells.items() if name.startswith(f"{kind} ")]
+    from discreet.reproduction.aaa_claims import claims
+
+    result["claims"] = claims(result)
+    return result
+
+
+# -- data -------------------------------------------------------------------------------------------------
+
+
+def real_columns(job: Job) -> list[data.Numbers]:
+    """Return the columns with an analyst's range, and two with the whole range of the data, as the paper takes it."""
+    found = data.numeric(job.data)
+    whole = [
+        data.Numbers(f"{c.name}, whole range", c.values, 0.0, float(c.values.max()), c.paper)
+        for c in found
+        if c.name.startswith(("wage", "taxi"))
+    ]
+    return found[: 1 if job.quick else None] + ([] if job.quick else whole)
+
+
+def rows_of_many(job: Job) -> Floats:
+    """Return people with many numbers each, every column scaled to [-1, 1]: ACS employment, or wages and ages."""
+    place = data.folder(job.data)
+    if place is not None and (place / "acs_employment_10k.parquet").is_file():
+        import pyarrow.parquet as pq
+
+        read = pq.read_table(place / "acs_employment_10k.parquet")
+        table = np.column_stack([np.asarray(c.to_numpy(), dtype=np.float64) for c in read.columns])
+        table = np.where(table <= -99999, np.nan, table)
+        table = np.where(np.isnan(table), np.nanmin(table, axis=0), table)
+    else:
+        table = np.column_stack([data._demo("income_cps", name)[:50_000] for name in ("wage", "age", "state_fips")])
+    low, high = table.min(axis=0), table.max(axis=0)
+    kept = high > low
+    return np.asarray(2 * (table[:, kept] - low[kept]) / (high - low)[kept] - 1)
+
+
+# -- cells ------------------------------------------------------------------------------------------------
+
+
+def variance_cell(shape: str, epsilon: float) -> Cell:
+    """Return the expected variances of Figure 3 for one distribution, with the limit for any mechanism."""
+    x = core.quantiles(shape)
+    found: Cell = {"shape": shape, "epsilon": epsilon}
+    found["one_round"] = {
+        name: float(core.one_round(name, epsilon).variance(x).mean()) for name in (*core.PAPERS, "minimax")
+    }
+    lattice = lattice_outputs(0.02, 6.0)
+    knots, mass = np.linspace(-1, 1, 101), core.knot_mass(x, 100)
+    feasible = float(lattice.max()) >= reach(epsilon)
+    found["lattice_100"] = core.expected(solve(knots, mass, epsilon, lattice), x) if feasible else None
+    for cells in (16, 32):
+        free = solve(np.linspace(-1, 1, cells + 1), core.knot_mass(x, cells), epsilon)
+        found[f"free_{cells}"] = core.expected(free, x)
+    found["limit"] = core.physical_limit(x, epsilon)
+    found["earlier"] = list(EARLIER[shape][EPSILONS.index(epsilon)])
+    return found
+
+
+def summary(values: Iterable[float]) -> dict[str, float]:
+    """Return mean and standard error."""
+    found = np.array(list(values))
+    return {"mean": float(found.mean()), "se": float(found.std(ddof=1) / np.sqrt(found.size))}
+
+
+def compared(samples: list[Floats], epsilon: float, name: str, cells: int) -> Cell:
+    """Return n times the error of every method on the same people, one collection a sample."""
+    drawn = list(enumerate(samples))
+    found: Cell = {
+        method: summary(float(core.one_round(method, epsilon).variance(x).mean()) for _, x in drawn)
+        for method in (*core.PAPERS, "minimax")
+    }
+    found["as published"] = summary(
+        core.as_published(x, epsilon, seed_of("published", name, epsilon, i), cells=cells) for i, x in drawn
+    )
+    adapted = {}
+    for method in ("aaa", "np-aaa"):
+        plan = core.adaptive(method, epsilon)
+        runs = [core.ours(plan, x, seed_of(method, name, epsilon, i)) for i, x in drawn]
+        found[method] = summary(error for error, _ in runs)
+        adapted[method] = float(np.mean([was for _, was in runs]))
+    best = min(core.PAPERS, key=lambda method: found[method]["mean"])
+    rival = min(core.RIVALS, key=lambda method: found[method]["mean"])
+    return {"methods": found, "adapted": adapted, "best": best, "best_rival": rival}
+
+
+def error_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
+    """Return section 7.2's errors on one synthetic distribution."""
+    samples = [core.people(name, n, seed_of(name, n, run)) for run in range(runs)]
+    cells = 2 if name == "bernoulli" else 8 if n <= 1_000 else 16
+    found = compared(samples, epsilon, f"{name} {n}", cells)
+    earlier = EARLIER_AS_PUBLISHED[name, n][ERRORS.index(epsilon)]
+    return {"people": name, "n": n, "epsilon": epsilon, "runs": runs, "earlier_as_published": earlier} | found
+
+
+def column_cell(column: data.Numbers, epsilon: float, runs: int) -> Cell:
+    """Return the errors on a real column, all of its people; only the pilot is drawn anew."""
+    x = (np.clip(column.values, column.low, column.high) - column.low) / (column.high - column.low) * 2 - 1
+    found = compared([x] * runs, epsilon, column.name, 16)
+    return {
+        "column": column.name,
+        "n": x.size,
+        "epsilon": epsilon,
+        "runs": runs,
+        "range": [column.low, column.high],
+    } | found
+
+
+def settings_cell(epsilon: float, runs: int) -> Cell:
+    """Return Figure 6 in short: share, bin size and noise range of AAA as published, Gaussian people, n = 10 000."""
+    samples = [core.people("gaussian", 10_000, seed_of("settings", run)) for run in range(runs)]
+
+    def error(cells: int, share: float, q: float) -> dict[str, float] | None:
+        if q - 1 < reach(epsilon):
+            return None  # no unbiased mechanism has such outputs
+        return summary(
+            core.as_published(x, epsilon, seed_of("settings", epsilon, i), cells=cells, share=share, q=q)
+            for i, x in enumerate(samples)
+        )
+
+    return {
+        "epsilon": epsilon,
+        "runs": runs,
+        "share": {str(share): error(16, share, 8.0) for share in (0.02, 0.05, 0.1, 0.2, 0.4)},
+        "bin": {str(2 / cells): error(cells, 0.05, 8.0) for cells in (16, 8, 4, 2, 1)},
+        "range": {str(q): error(16, 0.05, q) for q in (2.0, 4.0, 8.0, 16.0)},
+    }
+
+
+def dimensions_cell(table: Floats, epsilon: float) -> Cell:
+    """Return Figure 7 in short: n times the sum of squared errors over d attributes, k answers at epsilon/k.
+
+    Exact: n/d k answer each question, so n MSE = (d/k) (V + Var X) - Var X. "known" is the mechanism that knows each
+    attribute's distribution: the best that AAA could do without a first round.
+    """
+    d = table.shape[1]
+    spread = table.var(axis=0)
+
+    def total(noise: Floats, k: int) -> float:
+        return float((d / k * (noise + spread) - spread).sum())
+
+    found: Cell = {"epsilon": epsilon, "d": d, "n": table.shape[0]}
+    for k in sorted({1, 2, d}):
+        errors = {}
+        for name in (*core.RIVALS, "hybrid-np", "minimax"):
+            source = core.one_round(name, epsilon / k)
+            errors[name] = total(np.array([source.variance(column).mean() for column in table.T]), k)
+        found[f"k={k}"] = errors
+    known = []
+    for column in table.T:
+        free = solve(np.linspace(-1, 1, 17), core.knot_mass(column, 16), epsilon)
+        known.append(core.expected(free, column))
+    found["k=1"]["known"] = total(np.array(known), 1)
+    found["chosen"] = Means([core.UNIT] * d, epsilon, spread=float(spread.mean())).answers
+    return found
