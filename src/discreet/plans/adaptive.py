@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 BINS = 64
 PILOTS = ("uniform-lp", "minimax", "randomized-response", "square-wave", "hybrid-np")
-DOUBT = 5.0
-"""Reports' worth of the uniform prior that is mixed into what was learnt."""
+DOUBT = 1.0
+"""Reports' worth of the uniform prior that is mixed into what was learnt: more costs people at the two ends dearly."""
 GAIN = 0.99
 """The second mechanism must have less than this part of the first one's expected variance to be used."""
 
