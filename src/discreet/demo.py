@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 import discreet
 from discreet import plots
+from discreet.demo_collector import STEPS, over_http
 from discreet.domains import Interval
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
@@ -46,11 +47,15 @@ class Demo:
         The same seed gives the same answers; each question and mechanism has noise of its own.
     users : int, optional
         Only so many participants a question.
+    stay : bool
+        Whether the collector of the last section stays open, as ``collector``, until `close`.
     """
 
     epsilon: float = 1.0
     seed: int = 1
     users: int | None = None
+    stay: bool = False
+    collector: Any = field(default=None, init=False, repr=False)
     sections: list[Section] = field(default_factory=list, init=False)
     seconds: float = field(default=0.0, init=False)
     _doing: Callable[[str], None] = field(default_factory=lambda: lambda text: None, init=False, repr=False)
@@ -75,6 +80,20 @@ class Demo:
         progress("Done", total, total)
         self.seconds = time.perf_counter() - started
         return self.sections
+
+    def keep(self, collector: Any) -> None:
+        """Take over a running collector: keep it open, or close it at once."""
+        self.close()
+        if self.stay:
+            self.collector = collector
+        else:
+            collector.close()
+
+    def close(self) -> None:
+        """Close the collector that stayed open."""
+        if self.collector is not None:
+            self.collector.close()
+            self.collector = None
 
     def write(self, folder: Path) -> Path:
         """Write report.html into a folder and return its path."""
@@ -161,18 +180,21 @@ class Question:
         Takes the demo, returns the section.
     needs : tuple of str
         Names that `discreet` must have, such as "Mean".
+    modules : tuple of str
+        Modules of extras that must be installed, such as "fastapi".
     steps : callable
         How many times ``ask`` will call `Demo.doing`.
     """
 
     ask: Callable[[Demo], Section]
     needs: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
     steps: Callable[[], int] = lambda: 1
 
     @property
     def is_known(self) -> bool:
         """Whether the package has what the question needs."""
-        return all(has(name) for name in self.needs)
+        return all(has(name) for name in self.needs) and all(find_spec(name) is not None for name in self.modules)
 
 
 def has(name: str) -> bool:
@@ -433,11 +455,15 @@ def _mean_steps() -> int:
     return len(plots.mean_mechanisms())
 
 
+SERVICE = ("alembic", "fastapi", "jinja2", "sqlalchemy", "uvicorn")
+"""What the collector needs: the extra `service`."""
+
 QUESTIONS: tuple[Question, ...] = (
     Question(what_leaves, needs=("Mean",)),
     Question(mean_wage, needs=("Mean",), steps=_mean_steps),
     Question(mean_departure, needs=("Mean",), steps=_mean_steps),
     Question(wage_distribution, needs=("Distribution",)),
     Question(exact_limits, steps=lambda: 2),
+    Question(over_http, needs=("Mean", "Frequency", "Distribution"), modules=SERVICE, steps=lambda: STEPS),
 )
 """What the demo asks, in order."""

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from discreet.demo import Section
+    from discreet.demo import Demo, Section
 
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command(
-        "demo", epilog=examples("discreet demo", "discreet demo --seed 7 --open", "discreet demo --epsilon 0.5 --json")
-    )(demo)
+    app.command("demo", epilog=examples("discreet demo", "discreet demo --seed 7 --open", "discreet demo --stay"))(demo)
 
 
 def demo(
@@ -28,18 +27,20 @@ def demo(
         int | None, typer.Option(min=2, help="Only so many participants a question.", show_default="all")
     ] = None,
     open_report: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    stay: Annotated[bool, typer.Option("--stay", help="Keep the collector open, and say where, until Ctrl+C.")] = False,
     as_json: Json = False,
 ) -> None:
     """Ask real questions privately, beside the truth.
 
     280 005 people and their wages, 328 521 flights and their departures: the data come with the package. Prints the
-    answers of every mechanism and writes a report with plots that opens in any browser, without network.
+    answers of every mechanism and writes a report with plots that opens in any browser, without network. Last, it
+    starts a collector on this machine, and thousands of simulated participants answer it over HTTP.
     """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from discreet.demo import Demo
 
-    asked = Demo(epsilon=epsilon, seed=seed, users=users)
+    asked = Demo(epsilon=epsilon, seed=seed, users=users, stay=stay)
     out.mkdir(parents=True, exist_ok=True)  # now, rather than fail at the end
     columns = (
         SpinnerColumn(),
@@ -65,6 +66,27 @@ def demo(
         shown.print(f"\nReport with plots: [bold]{path}[/bold]  [dim]({asked.seconds:.1f} s)[/dim]", soft_wrap=True)
     if open_report:
         typer.launch(path.resolve().as_uri())
+    if stay:
+        wait(asked)
+
+
+def wait(asked: "Demo") -> None:
+    """Say where the collector is, and keep it open until interrupted."""
+    from threading import Event
+
+    if asked.collector is None:
+        raise DiscreetError("--stay needs the extra 'service' (pip install 'discreet[service]')")
+    shown = console(stderr=True)
+    shown.print(f"\nThe collector is open. Dashboard: [bold]{asked.collector.sign_in}[/bold]", soft_wrap=True)
+    for answer in asked.sections[-1].facts["answers"]:
+        shown.print(f"  {answer['title']}: answer at {asked.collector.url}/c/{answer['campaign']}", soft_wrap=True)
+    shown.print("Ctrl+C closes it and forgets everything.")
+    try:
+        Event().wait()
+    except KeyboardInterrupt:
+        shown.print("Closed.")
+    finally:
+        asked.close()
 
 
 def terminal_table(section: "Section") -> "Table":

@@ -1,0 +1,85 @@
+"""A collector inside this process: on loopback, on a free port, on a store of its own. For demos and notebooks."""
+
+import asyncio
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+
+import uvicorn
+
+from discreet.errors import DiscreetError
+from discreet.service.app import create_app
+from discreet.service.settings import Settings
+from discreet.service.store import Store
+
+_PATIENCE = 30.0
+
+
+class Embedded:
+    """A running collector; everything it has stored is deleted when it closes.
+
+    Parameters
+    ----------
+    port : int
+        0 takes a free one.
+
+    Examples
+    --------
+    >>> with Embedded() as collector:
+    ...     collector.url.startswith("http://127.0.0.1:"), len(collector.token) > 20
+    (True, True)
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-")
+        self._store = Store(str(Path(self._folder.name) / "collector.db"))
+        settings = Settings(requests_per_second=0.0, tick_seconds=1.0)
+        config = uvicorn.Config(
+            create_app(self._store, settings), log_level="error", access_log=False, server_header=False, ws="none",
+            host="127.0.0.1", port=port,
+        )  # fmt: skip
+        self._server = uvicorn.Server(config)
+        self._socket = config.bind_socket()
+        self.port = int(self._socket.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.token = self._store.new_token("this process", settings.today())
+        self._thread = threading.Thread(target=self._run, name="discreet-collector", daemon=True)
+
+    @property
+    def sign_in(self) -> str:
+        """The dashboard's address with the token behind the #, which browsers do not send."""
+        return f"{self.url}/#token={self.token}"
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def start(self) -> "Embedded":
+        """Answer requests from now on."""
+        self._thread.start()
+        waited = threading.Event()
+        for _ in range(int(_PATIENCE / 0.01)):
+            if self._server.started:
+                return self
+            if not self._thread.is_alive():
+                break
+            waited.wait(0.01)
+        self.close()
+        raise DiscreetError("the collector did not start on 127.0.0.1")
+
+    def close(self) -> None:
+        """Stop, and forget everything."""
+        self._server.should_exit = True
+        if self._thread.is_alive():
+            self._thread.join(timeout=_PATIENCE)
+        self._socket.close()
+        self._store.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> "Embedded":
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
