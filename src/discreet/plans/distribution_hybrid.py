@@ -7,8 +7,9 @@ bucket (`estimation.hybrid`) and decides by the evidence whether there are spike
 * bucket effects of the smallest variance whose evidence is within 5 nats of the best, if that beats a mere spline by 8
   nats (on smooth data noise gained up to 4 nats, heaped data 12 to 400: the largest evidence alone is fragile);
 * otherwise the spline, averaged with EMS unless EMS is less likely by 5 nats. On smooth data either may be the better
-  one, and the distance of an average is at most the average of the distances. A rough spline (λ < 30) that is hardly
-  more likely than EMS has bent to noise (1 in 45 at ε = 0.5), and EMS is taken alone.
+  one, and the distance of an average is at most the average of the distances. A rough spline (λ < 30) that is less
+  than 20 nats more likely than EMS has bent to noise (1 in 45 on Beta at ε = 0.5; rough data: 35 and more), and EMS is
+  taken alone.
 """
 
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ from discreet.tallies import Tally
 
 SHARE = 0.08
 """Part of the people who report their bucket through an oracle: 5 % miss small heaps, 15 % cost on smooth data."""
-PARSIMONY, GATE, UNLIKELY = 5.0, 8.0, 5.0
+PARSIMONY, GATE, UNLIKELY, UNLIKELY_ROUGH = 5.0, 8.0, 5.0, 20.0
 """Nats; see above."""
 EVEN = "people report their bucket: where in it their value lies is not known, and taken as even"
 WIDENING = 1.15
@@ -94,8 +95,9 @@ class Hybrid(Design):
         f = mode.f
         if self.averaged and not spikes:
             other = ems(channel, counts)
-            if other.log_likelihood > mode.log_likelihood - UNLIKELY:
-                f = 0.5 * (f + other.f) if mode.smoothness >= ROUGH else other.f
+            behind, rough = mode.log_likelihood - other.log_likelihood, mode.smoothness < ROUGH
+            if behind < (UNLIKELY_ROUGH if rough else UNLIKELY):
+                f = other.f if rough else 0.5 * (f + other.f)
         details = {"spikes": spikes, "smoothness": mode.smoothness, "bucket_variance": mode.bucket_variance}
 
         def undersmoothed() -> Posterior:
