@@ -18,7 +18,7 @@ import numpy as np
 import discreet as dc
 from discreet.mechanisms.registry import entries
 
-OPTIONS = {"size": 1024}
+OPTIONS = {"size": 1024, "prior": [1.0] * 17}
 
 
 def interleaved(tasks: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
