@@ -179,11 +179,21 @@ def _figure(result: dict[str, Any], figure: str) -> "Figure":
             axes[row, place].set_xscale("log")
             axes[row, place].set_yscale("log")
             axes[row, place].set_xlabel("people", fontsize=8)
+            axes[row, place].set_xticks(people, [f"{n // 1000} 000" for n in people], fontsize=7)
+            axes[row, place].set_xticks([], minor=True)
     for row in (0, 1):
         axes[row, 0].set_ylabel(f"MAE, d = {size}", fontsize=8)
     known = {}
     for row in (0, 1):
         handles, names = axes[row, 0].get_legend_handles_labels()
         known |= dict(zip(names, handles, strict=True))
-    drawn.legend(known.values(), known.keys(), loc="outside lower center", ncols=len(known), frameon=False, fontsize=8)
+    drawn.legend(
+        known.values(),
+        known.keys(),
+        loc="outside lower center",
+        ncols=len(known),
+        frameon=False,
+        fontsize=8,
+        handlelength=2.8,
+    )
     return drawn

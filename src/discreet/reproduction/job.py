@@ -62,12 +62,14 @@ class Job:
 
     def _keep(self, name: str, settings: dict[str, Any], cell: Cell) -> Cell:
         path = self._path(name)
+        text = json.dumps({"settings": settings, "cell": cell}, allow_nan=False)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             waiting = path.with_suffix(f".{os.getpid()}.part")
-            waiting.write_text(json.dumps({"settings": settings, "cell": cell}, allow_nan=False), "utf-8")
+            waiting.write_text(text, "utf-8")
             waiting.replace(path)
-        return cell
+        fresh: Cell = json.loads(text)["cell"]  # as it will be read again: the same results either way
+        return fresh
 
 
 def seed_of(*parts: object) -> int:
