@@ -183,13 +183,13 @@ def _figure(result: dict[str, Any], figure: str) -> "Figure":
             axes[row, place].set_xticks([], minor=True)
     for row in (0, 1):
         axes[row, 0].set_ylabel(f"MAE, d = {size}", fontsize=8)
-    known = {}
+    known: dict[str, Any] = {}
     for row in (0, 1):
         handles, names = axes[row, 0].get_legend_handles_labels()
         known |= dict(zip(names, handles, strict=True))
     drawn.legend(
-        known.values(),
-        known.keys(),
+        list(known.values()),
+        list(known),
         loc="outside lower center",
         ncols=len(known),
         frameon=False,
