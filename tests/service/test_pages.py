@@ -1,0 +1,193 @@
+"""The pages without a browser: what they contain, what they refuse, what they never say."""
+
+import http.client
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.service.running import Running, TwoRounds, one_hot_plan, reports_of, running
+
+import discreet as dc
+from discreet.client import upload
+from discreet.service import pages
+from discreet.service.views import advice, sure
+
+HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
+
+
+@pytest.fixture
+def site(tmp_path) -> Iterator[Running]:
+    with running(str(tmp_path / "collector.db")) as found:
+        yield found
+
+
+def get(site: Running, path: str, token: str | None = None, body: Any = None) -> tuple[int, dict[str, str], str]:
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    data = None if body is None else json.dumps(body).encode()
+    if data is not None:
+        headers["Content-Type"] = "application/json"
+    connection.request("GET" if data is None else "POST", path, data, headers)
+    response = connection.getresponse()
+    found = response.status, {k.lower(): v for k, v in response.getheaders()}, response.read().decode()
+    connection.close()
+    return found
+
+
+def test_frames_are_free_of_data_and_of_strangers(site):
+    made = site.collector().create(dc.Mean(dc.Interval(0, 1), 1.0, method="duchi"), "Secret title", minimum=1)
+    for path in ("/", "/new", f"/campaigns/{made.id}", f"/c/{made.id}", f"/c/{'0' * 32}", "/c/nothing"):
+        status, headers, text = get(site, path)
+        assert status == (404 if path in (f"/c/{'0' * 32}", "/c/nothing") else 200)
+        assert headers["content-security-policy"] == pages.POLICY
+        assert "unsafe" not in pages.POLICY
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "set-cookie" not in headers
+        assert "://" not in text
+        assert not re.search(r"<script(?![^>]* src=\"/static/)|\sstyle=|\son\w+=", text)
+        assert ("Secret title" in text) == (path == f"/c/{made.id}")
+
+
+def test_pieces_need_a_token(site):
+    made = site.collector().create(dc.Mean(dc.Interval(0, 1), 1.0, method="duchi"), "Mine", minimum=1)
+    for path, body in (("/pages/campaigns", None), (f"/pages/campaigns/{made.id}", None), ("/pages/advice", {})):
+        assert get(site, path, body=body)[0] == 401
+        assert get(site, path, "wrong", body)[0] == 401
+        assert get(site, path, site.token, body)[0] == (422 if body == {} else 200)
+    assert get(site, f"/pages/campaigns/{'0' * 32}", site.token)[0] == 404
+
+
+def test_public_results_show_everything_but_administration(site):
+    made = site.collector().create(one_hot_plan(4), "Open", minimum=1, public_results=True)
+    status, _, text = get(site, f"/pages/campaigns/{made.id}")
+    assert status == 200
+    assert "Export" not in text
+    assert "data-close" not in text
+    assert get(site, f"/pages/campaigns/{made.id}", "wrong")[0] == 401
+
+
+def test_every_text_is_escaped(site):
+    plan = dc.Frequency(dc.Categories([HOSTILE, "other"]), 1.0)
+    made = site.collector().create(plan, HOSTILE, question=HOSTILE, minimum=1)
+    made.submit(["other"] * 50)
+    for path in ("/pages/campaigns", f"/pages/campaigns/{made.id}", f"/c/{made.id}"):
+        text = get(site, path, site.token)[2]
+        assert "<script>alert" not in text
+        assert "{{7*7}}" in text
+        assert "&lt;script&gt;" in text
+    labels = {"kind": "frequency", "labels": f"{HOSTILE}\nother", "epsilon": 1, "users": 100}
+    text = get(site, "/pages/advice", site.token, labels)[2]
+    assert "<script>alert" not in text
+    plan_text = re.search(r'data-plan="([^"]*)"', text)
+    assert plan_text is not None
+    assert "'" not in plan_text.group(1)
+
+
+def test_nothing_is_shown_below_the_minimum(site):
+    made = site.collector().create(dc.Mean(dc.Interval(0, 100), 1.0, method="duchi"), "Few", minimum=100)
+    made.submit(np.full(99, 50.0))
+    text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
+    assert "Not shown yet" in text
+    assert "±" not in text
+    made.submit([50.0])
+    text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
+    assert "Not shown yet" not in text
+    assert "±" in text
+
+
+@pytest.mark.parametrize(
+    ("plan", "values", "said"),
+    [
+        (dc.Mean(dc.Interval(0, 100), 1.0), [20.0, 40.0], "Mean"),
+        (dc.Variance(dc.Interval(0, 100), 1.0), [20.0, 40.0], "Variance"),
+        (dc.Means([dc.Interval(0, 1), dc.Interval(0, 9)], 1.0, names=["one", "two"]), [[0.5, 3.0]] * 2, "two"),
+        (dc.Distribution(dc.Interval(0, 100), 1.0, bins=64), [20.0, 40.0], "median"),
+        (dc.Frequency(dc.Categories(range(100)), 1.0), [7, 8], "60 rarer ones"),
+    ],
+    ids=["mean", "variance", "means", "distribution", "frequency"],
+)
+def test_every_question_has_its_panel(site, plan, values, said):
+    made = site.collector().create(plan, "Panel", minimum=10)
+    made.submit(np.repeat(values, 300, axis=0), entropy=dc.Entropy.seeded(1))
+    status, _, text = get(site, f"/pages/campaigns/{made.id}", site.token)
+    assert status == 200
+    assert said in text
+    assert "<svg" in text
+    assert "Exact ε" in text
+    assert get(site, f"/pages/campaigns/{made.id}", site.token)[2] == text  # stable: no flicker
+
+
+def test_rounds_and_their_progress(site):
+    made = site.collector().create(TwoRounds(10).to_dict(), "Rounds", minimum=10, participants=100)
+    made.submit(np.arange(40) % 10)
+    text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
+    assert "40 of 50" in text
+    assert "Close round 1" in text
+    made.close_round()
+    text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
+    assert "Close round 2" in text
+    made.submit(np.arange(20) % 10)
+    made.close_round()
+    text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
+    assert "no answers are taken" in text
+    assert "This question is finished" in get(site, f"/c/{made.id}")[2]
+
+
+def test_the_alarm_is_seen(site):
+    plan = dc.Frequency(dc.Categories(range(4)), 1.0, method="randomized-response")
+    made = site.collector().create(plan, "Liars", minimum=10, admission="open")
+    body, _ = reports_of(made, [0] * 2000)
+    upload(site.collector(), body, 1)
+    text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
+    assert "do not look honest" in text
+
+
+def test_advice_is_that_of_the_library():
+    found = advice({"kind": "frequency", "labels": "a\nb\n\n c ", "epsilon": "1", "users": "1000"})
+    assert found["plan"]["domain"]["labels"] == ["a", "b", "c"]
+    best = dc.advise("frequency", 1, 1000, size=3).best
+    assert found["options"][0]["method"] == best.method
+    named = advice({"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "users": 10, "method": "duchi"})
+    assert named["plan"]["method"] == "duchi"
+    assert advice({"kind": "distribution", "low": 0, "high": 1, "epsilon": 1, "users": 500})["people"] == 500
+    assert sure(1.0) == pytest.approx(np.e / (1 + np.e))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 0}, {"epsilon": "x"}, {"epsilon": 1e308}, {"users": 0}, {"users": "1e999"}, {"low": 5, "high": 5},
+        {"low": None}, {"kind": "other"}, {"kind": "frequency", "labels": "one"},
+        {"kind": "frequency", "labels": "a\na"},
+    ],
+)  # fmt: skip
+def test_a_form_that_is_wrong_gets_a_sentence(site, change):
+    given = {"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "users": 100}
+    status, _, text = get(site, "/pages/advice", site.token, given | change)
+    assert status == 422
+    assert "Traceback" not in text
+    assert "data-plan" not in text
+
+
+def test_static_files_and_the_client_are_served(site):
+    for name in ("style.css", "answer.js", "client/index.js", "client/ledger.js", "icon.svg"):
+        status, headers, _ = get(site, f"/static/{name}")
+        assert status == 200
+        assert headers["cache-control"] == "no-cache"
+        assert headers["x-content-type-options"] == "nosniff"
+    assert get(site, "/static/../app.py")[0] in (400, 404)
+    assert get(site, "/static/client/..%2f..%2fpackage.json")[0] == 404
+
+
+def test_every_import_of_the_pages_is_there():
+    folder = pages.STATIC
+    for script in folder.glob("*.js"):
+        text = script.read_text(encoding="utf-8")
+        assert "://" not in text.replace("http://www.w3.org/2000/svg", "")
+        for name in re.findall(r'from "\./([^"]+)"', text):
+            path = pages.client_folder() / name.removeprefix("client/") if name.startswith("client/") else folder / name
+            assert Path(path).is_file(), name
