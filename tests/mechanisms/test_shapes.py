@@ -247,3 +247,18 @@ def test_reports_use_the_smallest_type():
     assert dc.mechanism("piecewise", epsilon=1).privatize([0.0]).dtype == np.uint16
     assert isinstance(dc.mechanism("piecewise", epsilon=1).privatize(0.0), int)
     assert dc.mechanism("optimized-unary", epsilon=1, size=70).privatize(3).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "drawn"),
+    [
+        ("n-output", {}, True),
+        ("hybrid", {}, True),
+        ("randomized-response", {"size": 4}, True),
+        ("optimized-unary", {"size": 300}, False),
+    ],
+)
+def test_a_notebook_shows_the_facts_and_the_channel(name, options, drawn):
+    shown = dc.mechanism(name, epsilon=1, **options)._repr_html_()
+    assert "epsilon exact" in shown
+    assert ("<svg" in shown) == drawn

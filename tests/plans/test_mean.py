@@ -40,6 +40,10 @@ def test_the_estimate_carries_everything_and_prints_well():
     assert json.loads(json.dumps(estimate.to_dict()))["method"] == "duchi"
 
 
+def test_a_notebook_shows_the_plan():
+    assert "<td>duchi</td>" in dc.Mean(WAGE, epsilon=1, method="duchi")._repr_html_()
+
+
 def test_a_seed_repeats_a_simulation_and_no_seed_does_not():
     plan = dc.Mean(WAGE, epsilon=1, method="piecewise")
     values = [1000.0] * 100

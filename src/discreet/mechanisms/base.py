@@ -5,10 +5,12 @@ two knots is first rounded to one of them at random, so that its expectation is 
 0..size-1. A subclass gives its integers; everything a user sees is defined here once.
 """
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -424,6 +426,20 @@ class Mechanism(ABC):
     def __repr__(self) -> str:
         bits = f"{self.certificate.bits} bit{'s' if self.certificate.bits > 1 else ''}"
         return f"<{self.name}: epsilon {self.epsilon:g}, {self.size} inputs, {bits} a report>"
+
+    def _repr_html_(self) -> str:
+        """Return the facts as a table and, where matplotlib is installed, the channel as a heat map."""
+        facts = {k: v for k, v in self.describe().items() if not isinstance(v, list)}
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{k.replace('_', ' ')}</th><td>{html.escape(str(v))}</td></tr>"
+            for k, v in facts.items()
+        )
+        try:
+            plots = import_module("discreet.plots")  # a room above this one: only a notebook asks for it
+            picture = plots.to_svg(plots.channel(self), f"the channel of {self.name}")
+        except DiscreetError:  # no matplotlib, or a channel too large to draw
+            picture = ""
+        return f"<table>{rows}</table>{picture}"
 
     def describe(self) -> dict[str, Any]:
         """Return what a person wants to know, JSON-ready; the command line prints it."""

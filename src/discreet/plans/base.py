@@ -143,6 +143,13 @@ class Plan(ABC):
     def __repr__(self) -> str:
         return f"<plan: {self.question} by {self.method}, epsilon {self.epsilon:g}>"
 
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(str(k))}</th><td>{html.escape(str(v))}</td></tr>"
+            for k, v in self.to_dict().items()
+        )
+        return f"<table>{rows}</table>"
+
     def only(self, tallies: Sequence[RoundTally]) -> Tally:
         """Return the tally of a plan with one round and one channel."""
         if len(tallies) != 1 or len(tallies[0]) != 1:
