@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,10 @@ from tests.service.running import Running, running
 import discreet as dc
 from discreet import envelope
 
-HOW = "no chromium with chromedriver here; 'make system' installs Debian's packages chromium and chromium-driver"
+HOW = (
+    "no chromium with chromedriver and selenium here; 'make system' installs Debian's packages chromium and "
+    "chromium-driver, 'make setup' the rest"
+)
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -36,11 +40,12 @@ def site(tmp_path) -> Iterator[Running]:
 @pytest.fixture
 def browser(tmp_path) -> Iterator[Any]:
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if program is None or driver is None:
+    if program is None or driver is None or find_spec("selenium") is None:
         if os.environ.get("CI") == "true":
             pytest.fail(HOW)
         pytest.skip(HOW)
-    webdriver = pytest.importorskip("selenium.webdriver")
+    from selenium import webdriver
+
     options = webdriver.ChromeOptions()
     options.binary_location = program
     for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
@@ -249,6 +254,8 @@ def test_invitations(site, browser):
     browser.get(f"{site.url}/c/{campaign.id}#ticket={ticket}")
     answer(browser, "0.5")
     press(browser, "draw")
+    until(browser, is_shown("will"))
+    browser.get(f"{site.url}/c/{campaign.id}")  # the ticket is remembered with the report that waits
     press(browser, "send")
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
     assert campaign.progress()["tickets"] == {"made": 1, "spent": 1}

@@ -20,7 +20,7 @@ async function start() {
     return;
   }
   const round = await openRound(campaign, limit());
-  const { sent, known } = await identity(round);
+  const { sent, known } = await identity(round, waiting?.sent);
   const channel = await channelFor(round, known);
   promise(channel.mechanism, round);
   if (waiting) {

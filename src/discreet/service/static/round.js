@@ -1,6 +1,5 @@
 // The open round of a campaign, fetched and verified here: nothing of the collector is believed.
-import { channelOf, Interval, Mechanism, PrivacyError, readEncoder, ticketId, WireError } from "./client/index.js";
-import { Entropy } from "./client/index.js";
+import { channelOf, Entropy, Interval, Mechanism, PrivacyError, readEncoder, ticketId, WireError } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
 import { TOTAL } from "./client/exact.js";
 
@@ -51,16 +50,16 @@ function describe(encoder) {
 
 /**
  * The id under which this device answers: `sent` goes out, `known` decides the channel. Fetched once and kept, so that
- * nobody can reload until they like their channel.
+ * nobody can reload until they like their channel. `kept`: the id of a report that still waits to be sent.
  */
-export async function identity(round) {
+export async function identity(round, kept = null) {
   const key = `discreet id ${round.campaign} ${round.number}`;
-  const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
+  const ticket = kept ?? new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (round.admission === "invited") {
     if (!HEXADECIMAL.test(ticket ?? "")) throw new Error("this question is for invited people: use the link you were sent");
     return { sent: unhex(ticket), known: await ticketId(unhex(round.campaign), unhex(ticket)) };
   }
-  let text = localStorage.getItem(key);
+  let text = kept ?? localStorage.getItem(key);
   if (!HEXADECIMAL.test(text ?? "")) {
     text = round.admission === "issued"
       ? (await json(`/api/campaigns/${round.campaign}/ids`, { count: 1 })).ids[0]
