@@ -1,5 +1,6 @@
 """`discreet demo`: real questions on real data, answered privately, beside the truth."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,12 +37,18 @@ def demo(
     answers of every mechanism and writes a report with plots that opens in any browser, without network. Last, it
     starts a collector on this machine, and thousands of simulated participants answer it over HTTP.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
     from discreet.demo import Demo
 
     asked = Demo(epsilon=epsilon, seed=seed, users=users, stay=stay)
     out.mkdir(parents=True, exist_ok=True)  # now, rather than fail at the end
+    with closing(asked):
+        present(asked, out, open_report, as_json)
+
+
+def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
+    """Run the demo, show what it found, write its report, and wait if its collector stays open."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description:<34}"),
@@ -66,7 +73,7 @@ def demo(
         shown.print(f"\nReport with plots: [bold]{path}[/bold]  [dim]({asked.seconds:.1f} s)[/dim]", soft_wrap=True)
     if open_report:
         typer.launch(path.resolve().as_uri())
-    if stay:
+    if asked.stay:
         wait(asked)
 
 
@@ -77,11 +84,11 @@ def wait(asked: "Demo") -> None:
     if asked.collector is None:
         raise DiscreetError("--stay needs the extra 'service' (pip install 'discreet[service]')")
     shown = console(stderr=True)
-    shown.print(f"\nThe collector is open. Dashboard: [bold]{asked.collector.sign_in}[/bold]", soft_wrap=True)
-    for answer in asked.sections[-1].facts["answers"]:
-        shown.print(f"  {answer['title']}: answer at {asked.collector.url}/c/{answer['campaign']}", soft_wrap=True)
-    shown.print("Ctrl+C closes it and forgets everything.")
     try:
+        shown.print(f"\nThe collector is open. Dashboard: [bold]{asked.collector.sign_in}[/bold]", soft_wrap=True)
+        for answer in asked.sections[-1].facts["answers"]:
+            shown.print(f"  {answer['title']}: answer at {asked.collector.url}/c/{answer['campaign']}", soft_wrap=True)
+        shown.print("Ctrl+C closes it and forgets everything.")
         Event().wait()
     except KeyboardInterrupt:
         shown.print("Closed.")
