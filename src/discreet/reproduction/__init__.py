@@ -67,6 +67,18 @@ STUDIES = {
             "discrete-comparison.md",
         ),
         Study("n-output", "The N-output mechanism", "discreet.reproduction.n_output", "n-output.md"),
+        Study(
+            "aaa",
+            "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation",
+            "discreet.reproduction.aaa",
+            "aaa.md",
+        ),
+        Study(
+            "privrm",
+            "PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy",
+            "discreet.reproduction.privrm",
+            "privrm.md",
+        ),
     )
 }
 """The papers that are reproduced, by name."""

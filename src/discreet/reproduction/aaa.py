@@ -1,6 +1,6 @@
 """AAA: expected variances (section 7.1), errors of means (7.2), settings (7.3) and several dimensions (appendix C).
 
-[Wei et al., "AAA: an Adaptive Mechanism for Locally Differentially Private Mean Estimation"]
+[Wei et al., "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation"]
 
 Expected variances are exact. Errors are exact given the people and the pilot's reports (`aaa_core`); only those are
 drawn. AAA *as published* is the paper's protocol (generalised randomised response, a tenth of the people, lattice, no
@@ -27,6 +27,11 @@ EPSILONS = (0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
 SYNTHETIC = ("gaussian", "exponential", "bernoulli")
 SIZES = (1_000, 10_000, 100_000)
 ERRORS = (0.5, 1.0, 2.0, 4.0)
+STAND_INS = (
+    "Columns that stand in for the paper's, which are not public or of other months: wages come with the package, taxi "
+    "rides and voltage are read from ../shared/data and are not part of the repository."
+)
+VENDORED = "Columns that come with the package stand in for the paper's."
 TIE = 1.02
 """Within 2 % of the best one-round mechanism counts as a tie."""
 EARLIER: dict[str, tuple[tuple[float | None, float, float, float, float], ...]] = {
@@ -109,7 +114,7 @@ def run(job: Job) -> dict[str, Any]:
         "repeats": {str(n): repeats(n, job.quick) for n in SIZES},
         "seeds": "SHA-256 of each cell's name and repeat (reproduction/job.py, seed_of)",
         "data": {
-            "note": data.NOTE if any(column.paper for column in columns) else data.ABSENT,
+            "note": STAND_INS if any(column.paper for column in columns) else VENDORED,
             "columns": [{"name": c.name, "n": c.values.size, "range": [c.low, c.high]} for c in columns],
         },
     }

@@ -39,7 +39,7 @@ CORRECTED = (
 
 def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
-    counts = ", ".join(f"{runs} at n = {int(n):,}".replace(",", " ") for n, runs in result["repeats"].items())
+    counts = ", ".join(f"{runs} times at n = {int(n):,}".replace(",", " ") for n, runs in result["repeats"].items())
     parts = [
         WARNING.format(name="aaa"),
         "# AAA: noise made for the distribution, put right",
@@ -48,7 +48,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
         "what we implement, what had to be corrected, and its figures again with noise that keeps its ε.",
         circumstances(result, COMMAND)
         + " Expected variances are exact. Errors are exact given the people and the pilot's reports; those were drawn "
-        f"{counts} times (the paper: 100 runs).",
+        f"{counts} (the paper: 100 runs).",
         "## Verdicts",
         verdicts(result["claims"]),
         "## What we implement",
