@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 from tests.optimize.priors import noisy, rounded
 
-from discreet.optimize import lattice_outputs, pricing, reach, solve, solve_highs, solve_tailed
+from discreet.optimize import (
+    adaptive_table,
+    lattice_outputs,
+    pricing,
+    reach,
+    solve,
+    solve_highs,
+    solve_tailed,
+    verify,
+)
+from discreet.optimize.programme import BITS
 
 # notes on AAA, section 2: expected variance on the continuous distribution, rounding included
 EXPECTED = {  # (prior, epsilon): (free outputs N = 16, N = 32, lattice N = 100 with M = 3N)
@@ -159,3 +169,11 @@ def test_lattice_outputs():
     assert np.abs(lattice_outputs(0.125, 8)).max() == 7
     with pytest.raises(ValueError, match="sigma must divide 2"):
         lattice_outputs(0.3, 4)
+
+
+def test_free_outputs_are_short_and_their_means_exact():
+    prior = np.random.default_rng(0).dirichlet(np.full(33, 0.2))
+    table, _ = adaptive_table(np.linspace(-1, 1, 33), prior, 4.0)
+    unit = 2.0 ** (math.frexp(float(np.abs(table.values).max()))[1] - BITS)
+    assert (table.values / unit % 1 == 0).all()
+    assert verify(table.knots, table.values, table.weights, 4.0).bias == 0
