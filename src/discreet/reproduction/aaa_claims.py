@@ -111,8 +111,8 @@ def _errors(result: dict[str, Any]) -> list[dict[str, str]]:
             f"{len(ties)} of {len(cells)} cells; worst: {against(worst, 'aaa', worst['best']):.3f} of {worst['best']} "
             f"({far})",
             HOLDS if len(ties) == len(cells) else FAILS,
-            "where it does not, all people are at the two ends, where Duchi is optimal without a pilot: its reports are "
-            "noisier, and EM leaves some mass off the ends",
+            "where it does not, all people are at the two ends, where Duchi is optimal without a pilot: its reports "
+            "are noisier, and EM leaves some mass off the ends",
         ),
         _claim(
             "7.2, Fig. 4",
