@@ -148,7 +148,8 @@ def _lost(result: dict[str, Any]) -> str:
         f"{len(result['error'])} cells: {said}. There all people are at the two ends, where Duchi is optimal without a "
         "pilot: the pilot's reports are noisier (most of the loss when people are many), and EM leaves some mass off "
         "the ends (most of it when they are few). The default's doubt, one report's worth of the uniform prior, was "
-        "chosen among four values on these three distributions at n = 1 000; the real columns below had no part in that."
+        "chosen among four values on these three distributions at n = 1 000; the real columns below had no part in "
+        "that."
     )
 
 
