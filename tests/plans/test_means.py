@@ -40,6 +40,25 @@ def test_k_is_chosen_by_exact_variance_not_by_the_papers_rule():
     assert dc.Means(DOMAINS, epsilon=8, method="piecewise-sub", spread=0.0).answers == 1
 
 
+@pytest.mark.parametrize("method", ["aaa", "np-aaa"])
+def test_adaptive_means_learn_each_question_and_spend_epsilon_once(method):
+    rng = np.random.default_rng(1)
+    data = np.column_stack([rng.normal(0.5, 0.05, 6000).clip(0, 1), rng.integers(0, 2, 6000) * 20.0 - 10])
+    plan = dc.Means(DOMAINS[:2], epsilon=3, method=method)
+    assert plan.answers == 1
+    assert all(channel.mechanism.epsilon == 3 for channel in plan.round([]).channels)
+    runs = [dc.simulate(plan, data, seed=s) for s in range(6)]
+    for i, name in enumerate(plan.names):
+        stated = np.mean([run[name].details["standard_error"] for run in runs])
+        errors = [run[name].value - data[:, i].mean() for run in runs]
+        assert abs(np.mean(errors)) < 5 * stated / math.sqrt(6)
+        assert all(run[name].details["adapted"] for run in runs)
+        assert sum(run[name].n for run in runs for name in plan.names) == 6 * 6000  # one answer a person
+    again = read_plan(json.loads(json.dumps(plan.to_dict())))
+    assert again.to_dict() == plan.to_dict()
+    assert runs[0].n == 6000
+
+
 def test_means_survive_json_and_print():
     plan = dc.Means(DOMAINS, epsilon=2, method="hybrid", names=["a", "b", "c"])
     assert read_plan(json.loads(json.dumps(plan.to_dict()))).to_dict() == plan.to_dict()
@@ -61,7 +80,10 @@ def test_means_survive_json_and_print():
         (lambda: dc.Means(DOMAINS, epsilon=1, answers=4), "answers is 4"),
         (lambda: dc.Means(DOMAINS, epsilon=1, answers=0), "answers is 0"),
         (lambda: dc.Means(DOMAINS, epsilon=1, spread=2), "spread is 2"),
-        (lambda: dc.Means(DOMAINS, epsilon=1).estimate([]), "one round"),
+        (lambda: dc.Means(DOMAINS, epsilon=1).estimate([]), "need 1 round"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa").estimate([]), "need 2 round"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa", pilot="randomized-response"), "numeric pilot"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa", colour=1), "only the options"),
     ],
 )
 def test_bad_questions_are_named(call, why):

@@ -14,7 +14,7 @@ noise.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +24,8 @@ from discreet.mechanisms.adaptive_additive import adaptive_additive
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.mixture import Mixture
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Bucket, Channel, Encoder, Estimate, Round, RoundTally, normal_interval
+from discreet.plans.base import Bucket, Channel, Encoder, Estimate, Plan, Round, RoundTally, normal_interval
 from discreet.tallies import Tally
-
-if TYPE_CHECKING:
-    from discreet.plans.mean import Mean
 
 BINS = 64
 PILOTS = ("uniform-lp", "minimax", "randomized-response", "square-wave", "hybrid-np")
@@ -155,7 +152,7 @@ class Adaptive:
             return Round(2, (Channel("adapted", self.second(tallies[0]["pilot"])[0], self.domain),))
         return None
 
-    def estimate(self, plan: "Mean", tallies: Sequence[RoundTally]) -> Estimate:
+    def estimate(self, plan: Plan, tallies: Sequence[RoundTally]) -> Estimate:
         """Return the weighted mean of both rounds, with its interval."""
         if len(tallies) != 2 or set(tallies[0]) != {"pilot"} or set(tallies[1]) != {"adapted"}:
             raise DiscreetError(f"mean by {plan.method} needs the tallies of two rounds, pilot and adapted")

@@ -82,8 +82,8 @@ class Hybrid(Design):
         channel = self.wave.operator()
         if leaf.n < 2:  # hardly anyone was asked: the wave speaks alone
             alone = log_spline(channel, counts)
-            rough = PosteriorUncertainty(lambda: log_spline(channel, counts, undersmoothing=UNDERSMOOTHING))
-            return Fit(alone.f, rough, None, {"spikes": False, "smoothness": alone.smoothness}, (EVEN,))
+            loose = PosteriorUncertainty(lambda: log_spline(channel, counts, undersmoothing=UNDERSMOOTHING))
+            return Fit(alone.f, loose, None, {"spikes": False, "smoothness": alone.smoothness}, (EVEN,))
         frequencies = oracle_frequencies(self.leaf, leaf)[0]
         p, q = self.leaf.p, self.leaf.q
 

@@ -55,12 +55,7 @@ class Mean(Plan):
         self.domain, self._options = domain, options
         self.adaptive: Adaptive | None = None
         if method in ADAPTIVE:
-            try:
-                self.adaptive = Adaptive(domain, self.epsilon, **ADAPTIVE[method] | options)
-            except TypeError:
-                allowed = "pilot, share, reuse, decode"
-                raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
-            self.method = method
+            self.adaptive, self.method = adaptive_steps(method, domain, self.epsilon, options), method
             return
         self.mechanism = (
             best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, self.epsilon, **options)
@@ -89,6 +84,15 @@ class Mean(Plan):
         if self.adaptive is not None:
             return self.adaptive.estimate(self, tallies)
         return mean_estimate(self, self.mechanism, self.domain, self.only(tallies))
+
+
+def adaptive_steps(method: str, domain: Interval, epsilon: float, options: dict[str, Any]) -> Adaptive:
+    """Return the two rounds of an adaptive method by name."""
+    try:
+        return Adaptive(domain, epsilon, **ADAPTIVE[method] | options)
+    except TypeError:
+        allowed = "pilot, share, reuse, decode"
+        raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
 
 
 def mean_estimate(plan: Plan, source: Mechanism, domain: Interval, tally: Tally) -> Estimate:

@@ -8,7 +8,7 @@ variance: k is chosen to minimise it, with Var X = 1/3 of the canonical scale un
 that is k = 1.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,9 @@ from discreet.domains import Encoded, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
+from discreet.plans.adaptive import Adaptive
 from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally
-from discreet.plans.mean import best_mean_mechanism, mean_estimate
+from discreet.plans.mean import ADAPTIVE, adaptive_steps, best_mean_mechanism, mean_estimate
 
 GUESSED_VARIANCE = 1 / 3
 """Variance of a value on [-1, 1] when nothing is known: the uniform distribution's."""
@@ -93,7 +94,7 @@ class Means(Plan):
     epsilon : float
         Privacy of each participant, for all answers together.
     method : str
-        A mean mechanism by name, or "auto".
+        A mean mechanism by name, "aaa" or "np-aaa" (two rounds, noise adapted to each question), or "auto".
     answers : int, optional
         k, how many questions each participant answers at epsilon/k; chosen by exact variance unless given.
     names : sequence of str, optional
@@ -136,6 +137,17 @@ class Means(Plan):
         if answers is not None and not (isinstance(answers, int) and 1 <= answers <= len(self.domains)):
             raise DiscreetError(f"answers is {answers!r}; allowed is a whole number from 1 to {len(self.domains)}")
         self.spread, self._asked_method, self._options = float(spread), method, options
+        self.adaptive: dict[str, Adaptive] = {}
+        if method in ADAPTIVE:
+            # Noise that suits each question needs a person's whole epsilon: one answer unless told otherwise.
+            self.answers, self.method = answers or 1, method
+            self.adaptive = {
+                name: adaptive_steps(method, domain, self.epsilon / self.answers, options)
+                for name, domain in zip(self.names, self.domains, strict=True)
+            }
+            if not all(steps.first.numeric for steps in self.adaptive.values()):
+                raise DiscreetError(f"pilot is {options['pilot']!r}; several means need a numeric pilot")
+            return
         self.answers, self.mechanism = self._choose(answers)
         if not self.mechanism.numeric:
             raise DiscreetError(f"method is {method!r}; means need a numeric mechanism")
@@ -169,22 +181,36 @@ class Means(Plan):
         } | self._options
 
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
-        """Return the only round: one channel a question."""
-        channels = (
-            Channel(name, self.mechanism, Attribute(i, domain))
-            for i, (name, domain) in enumerate(zip(self.names, self.domains, strict=True))
-        )
-        return None if tallies else Round(1, tuple(channels), answers=self.answers)
+        """Return the next round, with one channel a question: one round, or two for the adaptive methods."""
+        asked: dict[str, Mechanism] = {}
+        share = 1.0
+        if not self.adaptive:
+            asked = dict.fromkeys(self.names, self.mechanism) if not tallies else {}
+        elif len(tallies) == 0:
+            asked = {name: steps.first for name, steps in self.adaptive.items()}
+            share = next(iter(self.adaptive.values())).share
+        elif len(tallies) == 1:
+            asked = {name: steps.second(tallies[0][name])[0] for name, steps in self.adaptive.items()}
+        if not asked:
+            return None
+        channels = (Channel(name, asked[name], Attribute(i, self.domains[i])) for i, name in enumerate(self.names))
+        return Round(len(tallies) + 1, tuple(channels), share, self.answers)
 
     def estimate(self, tallies: Sequence[RoundTally]) -> MeansEstimate:
         """Return the mean of each question over those who answered it."""
-        if len(tallies) != 1 or set(tallies[0]) != set(self.names):
-            raise DiscreetError(f"means need one round with the channels {', '.join(self.names)}")
-        answered: Mapping[str, Any] = tallies[0]
-        estimates = {
-            name: mean_estimate(self, self.mechanism, domain, answered[name])
-            for name, domain in zip(self.names, self.domains, strict=True)
-        }
-        people = round(sum(tally.n for tally in answered.values()) / self.answers)
+        rounds = 2 if self.adaptive else 1
+        if len(tallies) != rounds or any(set(answered) != set(self.names) for answered in tallies):
+            raise DiscreetError(f"means need {rounds} round(s) with the channels {', '.join(self.names)}")
+        if self.adaptive:
+            estimates = {
+                name: steps.estimate(self, [{"pilot": tallies[0][name]}, {"adapted": tallies[1][name]}])
+                for name, steps in self.adaptive.items()
+            }
+        else:
+            estimates = {
+                name: mean_estimate(self, self.mechanism, domain, tallies[0][name])
+                for name, domain in zip(self.names, self.domains, strict=True)
+            }
+        people = round(sum(tally.n for answered in tallies for tally in answered.values()) / self.answers)
         details = {"answers_per_person": self.answers, "epsilon_per_answer": self.epsilon / self.answers}
         return MeansEstimate(estimates, people, self.epsilon, self.method, details)
