@@ -115,7 +115,7 @@ def test_report_stands_alone(small):
     checker = checked(text)
     for section in small.sections:
         assert section.key in checker.ids
-    assert text.count("<svg") == sum(len(section.pictures) for section in small.sections) == 6
+    assert text.count("<svg") == sum(len(section.pictures) for section in small.sections) == 7
     assert text.count('role="img"') == text.count("<svg")
     assert "default-src 'none'" in text
     assert "prefers-color-scheme: dark" in text

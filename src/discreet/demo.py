@@ -306,6 +306,12 @@ def mean_departure(demo: Demo) -> Section:
     return section
 
 
+def answer_columns(what: str) -> list[Column]:
+    """Return the columns of a table with one answer a row, beside the truth."""
+    titles = ("Truth", "Estimate", "95 % interval")
+    return [Column(what, is_number=False), *map(Column, titles), Column("Truth inside", is_number=False)]
+
+
 def wage_distribution(demo: Demo) -> Section:
     """The whole distribution of wages from one report each, and what is read off it."""
     demo.doing("Distribution of wages")
@@ -318,13 +324,7 @@ def wage_distribution(demo: Demo) -> Section:
         "The same wages, one private report each, this time for all that can be read off their distribution. Most "
         "people report through Square Wave, which shows the shape, the others through a frequency oracle, which shows "
         "spikes.",
-        [
-            Column("Number", is_number=False),
-            Column("Truth"),
-            Column("Estimate"),
-            Column("95 % interval"),
-            Column("Truth inside", is_number=False),
-        ],
+        answer_columns("Number"),
     )
     inside = (wages >= 50_000) & (wages <= 100_000)
     read: list[tuple[str, float, Estimate]] = [
@@ -347,6 +347,54 @@ def wage_distribution(demo: Demo) -> Section:
     }
     caption = "Distribution of wages: estimate with the 95 % interval of each bucket, beside the truth."
     demo.picture(section, caption, lambda: plots.distribution(answer, wages, what="yearly wage (US dollars)"))
+    return section
+
+
+def carriers(demo: Demo) -> Section:
+    """How often each airline flies, by the oracle that suits best."""
+    demo.doing("Frequencies of carriers")
+    codes = demo.data("flights_nyc13", "carrier_code")
+    plan = discreet.Frequency(discreet.Categories(range(int(codes.max()) + 1)), epsilon=demo.epsilon)
+    answer = discreet.simulate(plan, codes, seed=demo.seed_for("frequency", "carrier"))
+    truth = np.bincount(codes, minlength=len(answer.labels)) / len(codes)
+    section = Section(
+        "frequency",
+        "Who flies",
+        f"The airline of each flight, one private report each; {plan.reason}. The six most frequent, by their number.",
+        answer_columns("Airline"),
+    )
+    for row in answer.top(6):
+        true = float(truth[row["label"]])
+        held = "yes" if row["low"] <= true <= row["high"] else "no"
+        cells = (f"{true:.2%}", f"{row['frequency']:.2%}", f"{row['low']:.2%} … {row['high']:.2%}")
+        section.rows.append(Row((str(row["label"]), *cells, held)))
+    section.facts = answer.to_dict() | {"truth": truth.tolist()}
+    caption = "Share of each airline: estimate with its 95 % interval, and the truth."
+    demo.picture(section, caption, lambda: plots.frequencies(answer, truth=truth))
+    return section
+
+
+def middle_wages(demo: Demo) -> Section:
+    """The mean of those inside a range, who do not say that they are."""
+    demo.doing("Mean wage within a range")
+    wages = demo.data("income_cps", "wage").astype(np.float64)
+    inside = (wages >= 50_000) & (wages <= 100_000)
+    section = Section(
+        "range-mean",
+        "The mean of those between 50 000 and 100 000",
+        "Nobody says whether they are inside: those outside send a report too, which looks like one from inside.",
+        answer_columns("Number"),
+    )
+    if not inside.any():
+        section.notes.append("Nobody in this sample earns that much or that little.")
+        return section
+    plan = discreet.RangeMean(WAGE, 50_000, 100_000, epsilon=demo.epsilon, method="outside-symbol")
+    answer = discreet.simulate(plan, wages, seed=demo.seed_for("range-mean", "wage"))
+    truth = float(wages[inside].mean())
+    shown = [format_number(cell, answer.margin) for cell in (truth, answer.value, answer.margin)]
+    held = "yes" if holds(answer, truth) else "no"
+    section.rows.append(Row(("their mean wage", shown[0], shown[1], f"± {shown[2]}", held)))
+    section.facts = answer.to_dict() | {"truth": truth}
     return section
 
 
@@ -463,6 +511,8 @@ QUESTIONS: tuple[Question, ...] = (
     Question(mean_wage, needs=("Mean",), steps=_mean_steps),
     Question(mean_departure, needs=("Mean",), steps=_mean_steps),
     Question(wage_distribution, needs=("Distribution",)),
+    Question(middle_wages, needs=("RangeMean",)),
+    Question(carriers, needs=("Frequency",)),
     Question(exact_limits, steps=lambda: 2),
     Question(over_http, needs=("Mean", "Frequency", "Distribution"), modules=SERVICE, steps=lambda: STEPS),
 )
