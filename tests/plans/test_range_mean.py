@@ -75,7 +75,7 @@ def simulated(method, inner, epsilon, share, points, *, n=40_000, repeats=3000, 
 FAST = [("duchi", 1.0, 0.6, (-0.7, -0.3)), ("hybrid", 3.0, 0.3, (0.3, 0.9))]
 SLOW = [
     (inner, epsilon, share, points)
-    for inner in INNERS
+    for inner in (*INNERS, "laplace", "truncated-laplace", "hybrid-np")
     for epsilon in (1.0, 2.0, 4.0)
     for share, points in ((0.2, (-0.2, 0.2)), (0.5, (-0.7, -0.3)), (0.9, (0.7, 1.0)))
 ]
@@ -97,6 +97,16 @@ def test_simulated_variance_everywhere(method, inner, epsilon, share, points):
     variance, bias, covered = simulated(method, inner, epsilon, share, points, n=100_000, repeats=4000)
     assert 0.9 < variance < 1.1
     assert abs(bias) < 6  # the ratio's own bias is of order 1/n
+    assert covered > 0.94
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize(("share", "points"), [(0.2, (-0.2, 0.2)), (0.5, (-0.7, -0.3)), (0.9, (0.7, 1.0))])
+def test_simulated_variance_with_minimax_inside(method, epsilon, share, points):
+    variance, _, covered = simulated(method, "minimax", epsilon, share, points, n=100_000, repeats=4000)
+    assert 0.9 < variance < 1.1
     assert covered > 0.94
 
 
