@@ -263,7 +263,7 @@ READ = {
 @pytest.mark.parametrize("epsilon", [1.0, 2.5])
 @pytest.mark.parametrize("name", ["beta", "two humps", "heaped"])
 def test_intervals_of_auto_cover(name, epsilon):
-    """Coverage of nominal 95 % intervals, 200 trials; 0.90 is two standard errors below 0.93."""
+    """Coverage of nominal 95 % intervals, 200 trials."""
     f, n, random = shape(name), 100_000, np.random.default_rng(7)
     plan = dc.Distribution(dc.Interval(0, 1), epsilon)
     wave, leaf = plan.round([]).channels
@@ -284,8 +284,7 @@ def test_intervals_of_auto_cover(name, epsilon):
         hits += [e.interval[0] <= t <= e.interval[1] for e, t in zip(numbers, truths, strict=True)]
     coverage = dict(zip(READ, hits / 200, strict=True))
     print(f"\n{name}, epsilon {epsilon}: {coverage}")
-    assert min(coverage.values()) > 0.90, coverage
-    assert np.mean(list(coverage.values())) > 0.93, coverage
+    assert min(coverage.values()) >= 0.92, coverage
 
 
 @pytest.mark.parametrize("call", [lambda a: a.quantile(0), lambda a: a.range(3, 3), lambda a: a.range(90, 95)])
