@@ -121,8 +121,15 @@ export class Range implements Encoder {
   readonly clip: boolean;
   encode(value: number): number;
 }
+/** Numbers of an interval as their squared distance from a centre, scaled to [-1, 1]. */
+export class SquaredDeviation implements Encoder {
+  constructor(interval: Interval, centre: number);
+  readonly interval: Interval;
+  readonly centre: number;
+  encode(value: number): number;
+}
 /** The encoder that Python's `to_dict` wrote. */
-export function readEncoder(description: object): Interval | Bucket | Categories | Range;
+export function readEncoder(description: object): Interval | Bucket | Categories | Range | SquaredDeviation;
 
 /** Where a ledger lives; both may return promises. `get` gives null for a key that was never set. */
 export interface Storage {

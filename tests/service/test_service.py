@@ -110,6 +110,24 @@ def test_tallies_are_rebuilt_from_reports_and_merged_from_workers(database):
         assert first.collector().post(f"/api/campaigns/{campaign.id}/rebuild") == {"rounds": [260]}
 
 
+def test_a_plan_that_asks_several_questions_at_once_is_refused(collector):
+    plan = dc.Means([dc.Interval(0, 1), dc.Interval(0, 2)], epsilon=2, method="duchi", answers=2)
+    with pytest.raises(CollectorError, match="answers=1"):
+        collector.collector().create(plan, title="Two at once")
+
+
+def test_the_variance_in_two_rounds(collector):
+    values = np.random.default_rng(1).normal(50, 10, 4000).clip(0, 100)
+    plan = dc.Variance(dc.Interval(0, 100), epsilon=4, method="two-round")
+    campaign = collector.collector().create(plan, title="Spread", participants=4000)
+    campaign.submit(values[:2000])
+    if campaign.about()["state"] == "open" and campaign.round().number == 1:
+        campaign.close_round()
+    campaign.submit(values[2000:])
+    answer = campaign.estimate()["estimate"]
+    assert abs(answer["value"] - 100) < 60
+
+
 def test_rounds_follow_the_plan(collector):
     campaign = collector.collector().create(TwoRounds(10).to_dict(), "Rounds", minimum=10, participants=100)
     assert campaign.progress()["rounds"][0]["target"] == 50

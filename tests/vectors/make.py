@@ -35,6 +35,7 @@ from discreet.mechanisms.unary import Unary
 from discreet.mechanisms.window import Window
 from discreet.plans.base import Bucket
 from discreet.plans.range_design import RangeEncoder
+from discreet.plans.variance import SquaredDeviation
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 
 HERE = Path(__file__).parent
@@ -164,6 +165,8 @@ def encoder(description: dict[str, Any]) -> Any:
         return Categories(description["labels"])
     if "bins" in description:
         return Bucket(encoder(description["interval"]), description["bins"])
+    if "squared_deviation_from" in description:
+        return SquaredDeviation(encoder(description["interval"]), description["squared_deviation_from"])
     if "region" in description:
         region, clip = tuple(description["region"]), description["clip"]
         return RangeEncoder(encoder(description["interval"]), *description["range"], region, clip)
@@ -421,6 +424,7 @@ def make() -> dict[str, Any]:
     for region, clip in (([50_000.0, 100_000.0], True), ([60_000.0, 80_000.5], True), ([60_000.0, 80_000.5], False)):
         description = {"interval": wage, "range": [50_000.0, 100_000.0], "region": region, "clip": clip}
         encoders.append((description, [*region, 50_000.0, 1e5, 55_000.1, 70_000.3, 80_001.0, *wages]))
+    encoders += [({"interval": wage, "squared_deviation_from": centre}, wages) for centre in (0.0, 41_873.3, 250_000.0)]
     encoders.append(({"labels": ["red", "green", "blue", "Zürich"]}, ["blue", "red", "mauve", "Zürich"]))
     uploads = [
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)

@@ -71,6 +71,24 @@ export class Range {
   }
 }
 
+/** Numbers of an interval as their squared distance from a centre, scaled to [-1, 1]. */
+export class SquaredDeviation {
+  /** `clip` refuses a centre that is not a finite number. @param {Interval} interval @param {number} centre */
+  constructor(interval, centre) {
+    interval.clip(centre);
+    this.interval = interval;
+    this.centre = centre;
+  }
+
+  /** @param {number} value */
+  encode(value) {
+    const { low, high } = this.interval;
+    const scaled = low + (this.interval.encode(value) + 1) * ((high - low) / 2) - this.centre;
+    const most = Math.max(this.centre - low, high - this.centre);
+    return Math.min(Math.max(scaled * scaled * (2 / (most * most)) - 1, -1), 1);
+  }
+}
+
 /** A list of labels, in the order given. */
 export class Categories {
   #index;
@@ -102,6 +120,8 @@ export function readEncoder(description) {
       return new Categories(labels);
     case "bins interval":
       return new Bucket(new Interval(interval.low, interval.high), bins);
+    case "interval squared_deviation_from":
+      return new SquaredDeviation(new Interval(interval.low, interval.high), description.squared_deviation_from);
     case "clip interval range region":
       return new Range(new Interval(interval.low, interval.high), range, region, clip);
   }

@@ -26,6 +26,10 @@ def read_encoder(values: Any) -> Encoder:
     try:
         if keys == {"interval", "bins"}:
             return Bucket(_interval(values), _whole(values["bins"]))
+        if keys == {"interval", "squared_deviation_from"}:
+            from discreet.plans.variance import SquaredDeviation
+
+            return SquaredDeviation(_interval(values), float(values["squared_deviation_from"]))
         if keys == {"attribute", "interval"}:
             from discreet.plans.means import Attribute
 

@@ -86,6 +86,10 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan asks nobody anything: it has no first round")
+        if first.answers > 1:
+            raise DiscreetError(
+                f"the plan asks each person {first.answers} questions at once; a collector asks one: give answers=1"
+            )
         identifier = system_entropy().read(envelope.ID_BYTES)
         values = {
             "id": identifier,
