@@ -15,7 +15,8 @@ from discreet.optimize import (
     tightened,
     verify,
 )
-from discreet.optimize.repair import exponential_below, sound
+from discreet.optimize.repair import sound
+from discreet.privacy.exact import exp_below
 
 
 def expected_variance(table, prior):
@@ -24,7 +25,7 @@ def expected_variance(table, prior):
 
 def assert_exact(table, epsilon):
     """The definition itself, entry by entry in rationals, independent of `verify`'s shortcuts."""
-    bound = exponential_below(epsilon)
+    bound = exp_below(epsilon)
     for row, knot in zip(table.weights.tolist(), table.knots.tolist(), strict=True):
         assert sum(row) == TOTAL
         mean = sum(weight * Fraction(value) for weight, value in zip(row, table.values.tolist(), strict=True)) / TOTAL
@@ -36,7 +37,7 @@ def assert_exact(table, epsilon):
 
 def test_exponential_is_below():
     for epsilon in (1e-6, 0.1, 1.0, math.log(3), 8.0):
-        bound = exponential_below(epsilon)
+        bound = exp_below(epsilon)
         assert float(bound) == pytest.approx(math.exp(epsilon), rel=1e-15)
         # the series of e^epsilon, cut after many terms, is itself below e^epsilon
         term, series = Fraction(1), Fraction(0)
@@ -127,7 +128,7 @@ def test_every_kind_of_fault_is_refused():
     table, _ = adaptive_table([-1, 0, 1], [1, 2, 1], 1.0)
     good = verify(table.knots, table.values, table.weights, 1.0)
     assert good.sound
-    assert good.ratio <= exponential_below(1.0)
+    assert good.ratio <= exp_below(1.0)
 
     def report(**change):
         parts = {"knots": table.knots, "values": table.values, "weights": table.weights, "epsilon": 1.0} | change

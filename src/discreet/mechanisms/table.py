@@ -24,9 +24,6 @@ from discreet.wire import Fields
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
-MARGIN = 1e-8
-"""Constructors that start from floats aim this far below epsilon, so that rounding to 2^-48 cannot exceed it."""
-
 
 class Table(Mechanism):
     """A mechanism with stored rows.
@@ -69,21 +66,6 @@ class Table(Mechanism):
             if sum(row) != TOTAL:
                 raise DiscreetError(f"weights at knot {knot} sum to {sum(row)}; allowed is exactly 2^48")
         self.certificate.require(name)
-
-    @classmethod
-    def from_floats(
-        cls, name: str, epsilon: float, knots: Sequence[float], matrix: Any, values: Sequence[float]
-    ) -> Self:
-        """Round a matrix of probabilities to whole weights; each row's remainder goes to its largest entry.
-
-        The matrix must leave room for the rounding: build it for ``epsilon - MARGIN``.
-        """
-        weights = []
-        for row in np.asarray(matrix, dtype=np.float64):
-            rounded = [round(float(p) * TOTAL) for p in row]
-            rounded[int(np.argmax(row))] += TOTAL - sum(rounded)
-            weights.append(rounded)
-        return cls(name, epsilon, knots, weights, values)
 
     def _certify(self) -> Certificate:
         ratio = column_ratio(list(zip(*self.weights, strict=True)))

@@ -8,7 +8,6 @@ from discreet.optimize.minimax import Minimax, plateau, solve_minimax, solve_tab
 from discreet.optimize.programme import Solution, adaptive_table, lattice_outputs, reach, solve
 from discreet.optimize.reference import TailedNoise, solve_highs, solve_tailed
 from discreet.optimize.repair import (
-    TOTAL,
     ExactTable,
     Verification,
     repair_on_alphabet,
@@ -17,6 +16,7 @@ from discreet.optimize.repair import (
     verify,
 )
 from discreet.optimize.tables import minimax_table, next_lower, shipped
+from discreet.privacy.exact import TOTAL
 
 __all__ = [
     "solve",

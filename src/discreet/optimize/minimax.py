@@ -28,7 +28,8 @@ import numpy as np
 from discreet.optimize import interior, pricing
 from discreet.optimize.newton import Array, Ceiling
 from discreet.optimize.programme import reach
-from discreet.optimize.repair import TOTAL, ExactTable, exponential_below, repair_on_alphabet, sound, tightened
+from discreet.optimize.repair import ExactTable, repair_on_alphabet, sound, tightened
+from discreet.privacy.exact import TOTAL, exp_below
 
 # Values are multiples of 2^-16 and knots of 2^-20: short dyadic numbers, which `repair` makes exactly unbiased.
 VALUE_UNIT = 2.0**-16
@@ -201,7 +202,7 @@ def _dyadic(magnitudes: Array, least: float) -> Array:
 
 def _two(epsilon: float) -> ExactTable:
     """Duchi's mechanism: nothing else is unbiased with two outputs and as little variance."""
-    bound = exponential_below(epsilon)
+    bound = exp_below(epsilon)
     low = math.ceil(TOTAL / (1 + bound))
     high = TOTAL - low
     value = TOTAL / (high - low)

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import islice
 
@@ -29,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.optimize.newton import Array
+from discreet.privacy.exact import TOTAL, exp_below
 
-TOTAL = 2**48
 LARGEST_BIAS = Fraction(1, 10**12)
 # Pairs of transfers tried to make a mean exact: among short dyadic values one of the first does it, among others none.
 ATTEMPTS = 2000
@@ -67,12 +66,6 @@ class Verification:
         return self.private and self.bias <= LARGEST_BIAS and all(total == TOTAL for total in self.row_sums)
 
 
-def exponential_below(epsilon: float) -> Fraction:
-    """Return a rational just below e^epsilon (relative 1e-57), for the exact value of the float epsilon."""
-    value = Decimal(epsilon).exp(Context(prec=60))
-    return Fraction(value) * (1 - Fraction(1, 10**57))
-
-
 def integers(values: Array) -> tuple[list[int], int]:
     """Return integers V and a shift L with values = V / 2^L exactly."""
     fractions = [Fraction(float(value)) for value in values]
@@ -93,7 +86,7 @@ def verify(knots: Array, values: Array, weights: Integers, epsilon: float) -> Ve
     if any(min(column) < 1 for column in columns):
         return Verification(Fraction(0), bias, sums, private=False)
     ratio = max(Fraction(max(column), min(column)) for column in columns)
-    return Verification(ratio, bias, sums, ratio <= exponential_below(epsilon))
+    return Verification(ratio, bias, sums, ratio <= exp_below(epsilon))
 
 
 def tightened(epsilon: float) -> tuple[float, ...]:
@@ -115,7 +108,7 @@ def repair_on_alphabet(
     symmetric : whether to return W(-y|-x) = W(y|x) exactly; knots and values must then be mirror images, and no
         knot may be 0.
     """
-    bound = exponential_below(epsilon)
+    bound = exp_below(epsilon)
     channel = np.clip(channel, 1e-300, None)
     centre = np.sqrt(channel.min(0) * channel.max(0) / float(bound))
     floors = np.maximum(np.floor(centre * TOTAL), 1).astype(np.int64)
@@ -200,7 +193,7 @@ def _nearer(row: Integers, rest: int, pairs: list[tuple[int, int, int]], floors:
 
 def repair_with_extremes(knots: Array, values: Array, channel: Array, epsilon: float) -> ExactTable:
     """Make any nearly feasible channel exact by means of two more outputs, just beyond +-C."""
-    bound = exponential_below(epsilon)
+    bound = exp_below(epsilon)
     ratio = float(bound)
     extreme = math.ceil(1.01 / math.tanh(epsilon / 2) * 4096) / 4096
     while extreme in values or -extreme in values:

@@ -14,7 +14,6 @@ noise.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -77,10 +76,6 @@ class Adaptive:
             raise DiscreetError(f"decode is {self.decode!r}; allowed are average and plug-in")
         if not isinstance(self.reuse, bool):
             raise DiscreetError(f"reuse is {self.reuse!r}; allowed are True and False")
-
-    def options(self) -> dict[str, Any]:
-        """Return the options, JSON-ready."""
-        return {"pilot": self.pilot, "share": self.share, "reuse": self.reuse, "decode": self.decode}
 
     @cached_property
     def first(self) -> Mechanism:

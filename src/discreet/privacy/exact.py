@@ -43,8 +43,8 @@ def check_epsilon(epsilon: float, name: str = "epsilon") -> float:
 
 
 def exp_below(epsilon: float) -> Fraction:
-    """Return a rational number below e^epsilon, closer than 10^-49 relatively."""
-    return Fraction(_CONTEXT.exp(Decimal(epsilon))) * (1 - Fraction(1, 10**50))
+    """Return a rational number below e^epsilon, closer than 10^-51 relatively."""
+    return Fraction(_CONTEXT.exp(Decimal(epsilon))) * (1 - Fraction(1, 10**52))
 
 
 def log_above(ratio: Fraction) -> float:
