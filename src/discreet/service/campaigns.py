@@ -139,7 +139,7 @@ class Campaigns:
         if int(rounds[-1]["n"]) == 0:
             raise Conflict(f"round {rounds[-1]['number']} has no report yet: closing it would answer nothing")
         try:
-            plan_of(row["plan"]).round(self._tallies(rounds))
+            plan_of(row["plan"]).round(self.tallies(rounds))
         except (DiscreetError, ArithmeticError, np.linalg.LinAlgError) as error:
             raise Conflict(f"round {rounds[-1]['number']} cannot be closed yet: {error}") from None
 
@@ -149,7 +149,7 @@ class Campaigns:
             row, rounds = self.find(identifier), self.store.rounds(identifier)
             if row["finished"] or not rounds[-1]["closed"]:
                 return
-            following = plan_of(row["plan"]).round(self._tallies(rounds))
+            following = plan_of(row["plan"]).round(self.tallies(rounds))
             if following is None:
                 self.store.finish(identifier)
                 return
@@ -235,7 +235,8 @@ class Campaigns:
 
     # -- results ------------------------------------------------------------------------------------------
 
-    def _tallies(self, rounds: Iterable[RowMapping]) -> list[dict[str, Tally]]:
+    def tallies(self, rounds: Iterable[RowMapping]) -> list[dict[str, Tally]]:
+        """Return the live tally of each round, by channel."""
         return [self.store.round_tally(row["id"], Asked.read(row["document"])) for row in rounds]
 
     def progress(self, identifier: bytes) -> dict[str, Any]:
@@ -259,7 +260,8 @@ class Campaigns:
             "tickets": None if tickets is None else {"made": tickets[0], "spent": tickets[1]},
         }
 
-    def _withheld(self, row: RowMapping, n: int) -> dict[str, Any] | None:
+    def withheld(self, row: RowMapping, n: int) -> dict[str, Any] | None:
+        """Return why nothing is shown yet, or None when there are reports enough."""
         if n >= row["minimum"]:
             return None
         reason = f"{n} reports so far; nothing is shown below {row['minimum']}"
@@ -268,9 +270,9 @@ class Campaigns:
     def tally(self, identifier: bytes) -> dict[str, Any]:
         """Return the live tallies of all rounds, unless there are too few reports."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
-        tallies = self._tallies(rounds)
+        tallies = self.tallies(rounds)
         n = sum(tally.n for channels in tallies for tally in channels.values())
-        return self._withheld(row, n) or {
+        return self.withheld(row, n) or {
             "withheld": False,
             "n": n,
             "rounds": [
@@ -283,20 +285,20 @@ class Campaigns:
         """Return the plan's estimate from the tallies, unless it must be withheld; never from single reports."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
         n = sum(int(one["n"]) for one in rounds)
-        return self._withheld(row, n) or self._computed("estimate", row, rounds, n)
+        return self.withheld(row, n) or self._computed("estimate", row, rounds, n)
 
     def fit(self, identifier: bytes) -> dict[str, Any]:
         """Return whether the reports fit any distribution through their channels; see `fit`."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
         n = sum(int(one["n"]) for one in rounds)
-        return self._withheld(row, n) or self._computed("fit", row, rounds, n)
+        return self.withheld(row, n) or self._computed("fit", row, rounds, n)
 
     def _computed(self, what: str, row: RowMapping, rounds: list[RowMapping], n: int) -> dict[str, Any]:
         key = (bytes(row["id"]), what, len(rounds), n)
         computing = self._computing.setdefault(key[0], threading.Lock())
         with computing, threads.single():  # what is asked twice is computed once
             if key not in self._estimates:
-                tallies = self._tallies(rounds)
+                tallies = self.tallies(rounds)
                 found = _estimate(row, tallies) if what == "estimate" else _fit(rounds, tallies)
                 while len(self._estimates) >= _KEPT:
                     self._estimates.pop(next(iter(self._estimates)))

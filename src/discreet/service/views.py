@@ -63,14 +63,14 @@ class Views:
         }
 
     def _answer(self, row: RowMapping, rounds: list[RowMapping], n: int) -> dict[str, Any]:
-        held = self.campaigns._withheld(row, n)
+        held = self.campaigns.withheld(row, n)
         if held is not None:
             return {"kind": "withheld", "reason": "", "n": n, "minimum": int(row["minimum"])}
         key = (bytes(row["id"]), len(rounds), n)
         with self._lock:  # one at a time: two dashboards of the same campaign wait for one computation
             if key not in self._answers:
                 try:
-                    found = shown(plan_of(row["plan"]).estimate(self.campaigns._tallies(rounds)))
+                    found = shown(plan_of(row["plan"]).estimate(self.campaigns.tallies(rounds)))
                 except (DiscreetError, ArithmeticError, LookupError) as error:
                     reason = str(error) if isinstance(error, DiscreetError) else "the next round has not begun"
                     found = {"kind": "withheld", "reason": reason, "n": n, "minimum": int(row["minimum"])}
