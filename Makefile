@@ -84,7 +84,7 @@ constraints: $(STAMP)/venv  ## resolve constraints*.txt again to today's newest 
 	  --no-emit-index-url --no-emit-find-links pyproject.toml "$$@"; }; \
 	compile --extra service --extra dataframes --extra plots --extra spark --extra docs --extra dev \
 	  <(echo uv) -o constraints.txt; \
-	compile --extra flower --extra plots --extra dev -o constraints-flower.txt
+	compile --extra flower-simulation --extra dataframes --extra plots --extra dev -o constraints-flower.txt
 
 .PHONY: system
 system:  ## install the Debian packages that a few tests use, where missing and possible
@@ -128,7 +128,7 @@ $(STAMP)/service: EXTRAS := service,plots
 $(STAMP)/test:    EXTRAS := dev,service,dataframes,plots
 $(STAMP)/docs:    EXTRAS := docs
 $(STAMP)/all:     EXTRAS := dev,docs,service,dataframes,plots,spark
-$(STAMP)/flower:  EXTRAS := dev,plots,flower
+$(STAMP)/flower:  EXTRAS := dev,dataframes,plots,flower-simulation
 
 PINS := constraints.txt
 $(STAMP)/flower:  PINS := constraints-flower.txt
