@@ -6,7 +6,6 @@ As published: every column with the constants and the post-processing that give 
 every oracle of the registry, raw and after Norm-Sub, on the same people. The error is the paper's MAE throughout.
 """
 
-import datetime
 import math
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet import __version__
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.basic_rappor import rappor
 from discreet.mechanisms.registry import mechanism
@@ -107,12 +105,8 @@ def run(job: Job) -> dict[str, Any]:
     cells = job.cells(tasks, settings)
     is_paper = all(column.paper for column in columns)
     result: dict[str, Any] = {
-        "paper": "discrete-comparison",
-        "date": datetime.date.today().isoformat(),
-        "version": __version__,
-        "quick": job.quick,
+        **job.head("discrete-comparison"),
         "runs": runs,
-        "seeds": "SHA-256 of each cell's name (reproduction/job.py, seed_of)",
         "data": {
             "note": data.NOTE if is_paper else data.ABSENT,
             "is_the_papers": is_paper,

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.reproduction import discrete as study
+from discreet.reproduction import frame
 from discreet.reproduction.discrete_laws import COLUMNS
-from discreet.reproduction.text import WARNING, circumstances, small_axes, styles, table, verdicts
+from discreet.reproduction.text import small_axes, styles, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COMMAND = "discreet reproduce discrete"
 IMPLEMENTED = (
     ("II.A, II.B", "RR, k-RR", "`randomized-response`", "p + (d−1) q = 1 exactly; constrained maximum likelihood here"),
     ("II.C", "k-subset", "`subset-selection`", "exactly k values; the k of least exact variance unless given"),
@@ -25,67 +25,64 @@ IMPLEMENTED = (
 
 def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
-    is_paper = result["data"]["is_the_papers"]
-    parts = [
-        WARNING.format(name="discrete"),
-        "# Discrete distributions: a comparison, and what it compared",
+    published = [_published_text(result), *_published_tables(result)] if result["data"]["is_the_papers"] else None
+    return frame.page(
+        "discrete",
+        "Discrete distributions: a comparison, and what it compared",
         "Ba Dung Le and Tanveer Zia, *Discrete Distribution Estimation with Local Differential Privacy: A Comparative "
         "Analysis*. Five algorithms on Statlog, Adult and USCensus1990 at ε = 0.5, 1 and 2, by mean absolute error "
         "(MAE). Below: what we implement of it, what had to be corrected, its tables again as published, and the same "
         "question asked fairly: every oracle at the same ε, with the same post-processing.",
-        circumstances(result, COMMAND),
-        result["data"]["note"],
-        "## Verdicts",
-        verdicts(result["claims"]),
-        "## What we implement",
-        table(["section", "paper", "here", "remark"], IMPLEMENTED, left=4),
-        "## What we corrected",
-        _corrections(result),
-    ]
-    if is_paper:
-        parts += ["## Tables II to IV as published", _published_text(result), *_published_tables(result)]
-    parts += [
-        "## The same question at equal ε",
-        f"MAE ± its standard error over {result['runs']} runs. Bold: best, or tied with the best within "
-        f"{study.TIE:g} standard errors of the difference, or by law: where the best k is 1, k-RR, k-subset and HR in "
-        "blocks of two columns are one and the same channel, and differ by noise. One-hot CMS is Basic RAPPOR, weight "
-        "for weight, and has no column of its own. Support counts of unary encodings (Basic RAPPOR, OUE) are drawn "
-        "from their exact law, two binomials a value; for all other oracles every person's report is drawn and tallied "
-        "in every run.",
-        *_equal_tables(result),
-        _ratios(result),
-        "## Figures 2 to 5",
-        f"Geometric data (the ratio is not in the paper; {study.SHARE} here), above as published, below at equal ε "
-        "after Norm-Sub. The paper prints only pictures, so the shapes can be compared and not the numbers.",
-        *[
-            f"![Figure {figure}: MAE against the number of people, d = {size}]({images}discrete_figure_{figure}.svg)"
-            for figure, (size, _) in study.FIGURES.items()
-        ],
-        "## Run it",
-        f"```\n{COMMAND}            # minutes; finished cells are kept in out/reproduce\n{COMMAND} --quick    # "
-        "seconds, fewer runs\n```",
-    ]
-    return "\n\n".join(parts) + "\n"
+        result,
+        how=f"{result['runs']} runs a cell of the tables (the paper: {study.PRINTED_RUNS}). Support counts of unary "
+        "encodings (Basic RAPPOR, OUE) are drawn from their exact law, two binomials a value; for all other oracles "
+        "every person's report is drawn and tallied in every run.",
+        implemented=IMPLEMENTED,
+        corrected=_corrections(result),
+        sections=({"Tables II to IV as published": published} if published else {})
+        | {
+            "The same question at equal ε": [
+                f"MAE ± its standard error over {result['runs']} runs. Bold: best, or tied with the best within "
+                f"{study.TIE:g} standard errors of the difference, or by law: where the best k is 1, k-RR, k-subset "
+                "and HR in blocks of two columns are one and the same channel, and differ by noise. One-hot CMS is "
+                "Basic RAPPOR, weight for weight, and has no column of its own.",
+                *_equal_tables(result),
+                _ratios(result),
+            ],
+            "Figures 2 to 5": [
+                f"Geometric data (the ratio is not in the paper; {study.SHARE} here), above as published, below at "
+                "equal ε after Norm-Sub. The paper prints only pictures, so the shapes can be compared and not the "
+                "numbers.",
+                *[
+                    frame.picture(
+                        images,
+                        f"discrete_figure_{figure}",
+                        f"Figure {figure}: MAE against the number of people, d = {size}",
+                    )
+                    for figure, (size, _) in study.FIGURES.items()
+                ],
+            ],
+        },
+        takes=("minutes; finished cells are kept in out/reproduce", "seconds, fewer runs"),
+    )
 
 
-def _corrections(result: dict[str, Any]) -> str:
+def _corrections(result: dict[str, Any]) -> list[str]:
     constants = result["constants"]
     worst = max(constants["subset"], key=lambda cell: cell["variance_ratio"])
-    return "\n".join(
-        [
-            f"- **Basic RAPPOR** is given its own constants (q = 0.75, p = 0.5, f = 0), whose ε is "
-            f"{constants['rappor_epsilon']:.4f} at every row of the tables. `basic-rappor` is calibrated to ε; "
-            "`rappor` takes the constants, takes no ε, and says which one they have.",
-            "- **CMS** flips with probability 1/(e^(ε/2) + 1), decodes with c = (e^(ε/2) + 1)/(e^(ε/2) − 1) and "
-            "divides by n. As printed it is biased (see the verdicts).",
-            f"- **k-subset** was run with k = ⌊d/2⌋. The best k is smaller; at {worst['attribute']}, ε = "
-            f"{worst['epsilon']:g} it is {worst['best_k']} instead of {worst['published_k']} and the variance "
-            f"{worst['variance_ratio']:.2f} times smaller. The printed inclusion probability is that of one set.",
-            "- **HR** in blocks is calibrated here for the blocks that are used. The printed estimator holds for one "
-            "block only; c'(v) counts all reports in S_v.",
-            "- **RR**: ε is |ln(p/(1−p))|; the printed one is negative for p < 1/2.",
-        ]
-    )
+    return [
+        f"**Basic RAPPOR** is given its own constants (q = 0.75, p = 0.5, f = 0), whose ε is "
+        f"{constants['rappor_epsilon']:.4f} at every row of the tables. `basic-rappor` is calibrated to ε; "
+        "`rappor` takes the constants, takes no ε, and says which one they have.",
+        "**CMS** flips with probability 1/(e^(ε/2) + 1), decodes with c = (e^(ε/2) + 1)/(e^(ε/2) − 1) and "
+        "divides by n. As printed it is biased (see the verdicts).",
+        f"**k-subset** was run with k = ⌊d/2⌋. The best k is smaller; at {worst['attribute']}, ε = "
+        f"{worst['epsilon']:g} it is {worst['best_k']} instead of {worst['published_k']} and the variance "
+        f"{worst['variance_ratio']:.2f} times smaller. The printed inclusion probability is that of one set.",
+        "**HR** in blocks is calibrated here for the blocks that are used. The printed estimator holds for one "
+        "block only; c'(v) counts all reports in S_v.",
+        "**RR**: ε is |ln(p/(1−p))|; the printed one is negative for p < 1/2.",
+    ]
 
 
 def _published_text(result: dict[str, Any]) -> str:

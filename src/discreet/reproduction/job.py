@@ -1,5 +1,6 @@
 """Job: one run of a study. Cells that were computed before are read again, so a long run can be broken off."""
 
+import datetime
 import hashlib
 import json
 import os
@@ -8,6 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from discreet import __version__
+
+SEEDS = "SHA-256 of each cell's name (reproduction/job.py, seed_of)"
 
 Cell = dict[str, Any]
 """What one task of a study found: JSON-ready."""
@@ -43,6 +48,16 @@ class Job:
             found[name] = self._keep(name, settings, task()) if kept is None else kept
         self.progress("done", len(tasks), len(tasks))
         return found
+
+    def head(self, paper: str, seeds: str = SEEDS) -> dict[str, Any]:
+        """Return what every result starts with: the paper, when it was run, with which version, and how."""
+        return {
+            "paper": paper,
+            "date": datetime.date.today().isoformat(),
+            "version": __version__,
+            "quick": self.quick,
+            "seeds": seeds,
+        }
 
     def _path(self, name: str) -> Path | None:
         if self.folder is None:

@@ -5,7 +5,6 @@ case is quoted for what runs. ``corrected`` stands for our choice of p0 for odd 
 12 (Algorithm 2 with line 8 the right way round).
 """
 
-import datetime
 import functools
 import math
 from collections.abc import Callable
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet import __version__
 from discreet.mechanisms.hybrid_np import hybrid_np_share, hybrid_np_worst_case
 from discreet.mechanisms.n_output import best_design
 from discreet.mechanisms.n_output_design import Design, design, levelled, theorem_4
@@ -104,11 +102,7 @@ def run(job: Job) -> dict[str, Any]:
     cells = job.cells(tasks, {"study": "n-output 1", "quick": job.quick})
     kinds = ("published", "corrected")
     result: dict[str, Any] = {
-        "paper": "n-output",
-        "date": datetime.date.today().isoformat(),
-        "version": __version__,
-        "quick": job.quick,
-        "seeds": "none: everything is exact",
+        **job.head("n-output", "none: everything is exact"),
         "table_1": cells["table 1"],
         "table_2": {
             kind: [cell for name, cell in cells.items() if name.startswith(f"table 2 {kind}")] for kind in kinds

@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.reproduction import frame
 from discreet.reproduction import n_output as study
-from discreet.reproduction.text import WARNING, circumstances, small_axes, table, verdicts
+from discreet.reproduction.text import small_axes, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COMMAND = "discreet reproduce n-output"
 IMPLEMENTED = (
     ("2.2", "Duchi, three-output", "`duchi`, `three-output`", "also the better plateau form: `plateau=True`"),
     ("2.2", "PM, PM-sub, PM-opt", "`piecewise`, `piecewise-sub`, `piecewise-opt`", "one window, three widths"),
@@ -34,39 +34,34 @@ CORRECTED = (
 
 def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
-    parts = [
-        WARNING.format(name="n-output"),
-        "# The N-output mechanism: its tables again, and the limit",
+    return frame.page(
+        "n-output",
+        "The N-output mechanism: its tables again, and the limit",
         "The paper generalises Duchi's two outputs and the three-output mechanism to N outputs, and mixes it with "
         "PM-sub (HM-NP). Below: what we implement of it, what had to be corrected, its tables and thresholds from "
         "exact functions, and how far all of it is from the least possible worst case.",
-        circumstances(result, COMMAND) + " Nothing is simulated: every figure on this page is exact.",
-        "## Verdicts",
-        verdicts(result["claims"]),
-        "## What we implement",
-        table(["section", "paper", "here", "remark"], IMPLEMENTED, left=4),
-        "## What we corrected",
-        "\n".join(f"- {line}" for line in CORRECTED),
-        "## Table 1: which mechanism is best of Duchi, three-output and PM-sub",
-        _table_1(result),
-        "## Table 2: bits",
-        _table_2(result),
-        "## Figure 2: N-output beside PM-sub",
-        f"![PM-sub over N-output less one, in per cent, against ε]({images}n_output_figure_2.svg)",
-        "## Worst-case variance and the limit",
-        "Exact for the mechanisms that run (lattices and whole weights included), on inputs from −1 to 1. `minimax` is "
-        "a table close to the least worst case of any unbiased ε-LDP mechanism; in three bits it has eight outputs. "
-        "Bold: the least of the papers' own.",
-        _variances(result),
-        f"![Worst-case variance relative to minimax, against ε]({images}n_output_worst_case.svg)",
-        "Measured on real columns, mean square error over exact variance: "
-        "[accuracy of the means](../results/means_accuracy.md).",
-        "## Not here yet",
-        "Figures 3 (means), 4 (distributions) and 5 (federated learning) are simulations of their own.",
-        "## Run it",
-        f"```\n{COMMAND}            # a minute\n{COMMAND} --quick    # seconds\n```",
-    ]
-    return "\n\n".join(parts) + "\n"
+        result,
+        how="Nothing is simulated: every figure on this page is exact.",
+        implemented=IMPLEMENTED,
+        corrected=CORRECTED,
+        sections={
+            "Table 1: which mechanism is best of Duchi, three-output and PM-sub": [_table_1(result)],
+            "Table 2: bits": [_table_2(result)],
+            "Figure 2: N-output beside PM-sub": [
+                frame.picture(images, "n_output_figure_2", "PM-sub over N-output less one, in per cent, against ε")
+            ],
+            "Worst-case variance and the limit": [
+                "Exact for the mechanisms that run (lattices and whole weights included), on inputs from −1 to 1. "
+                "`minimax` is a table close to the least worst case of any unbiased ε-LDP mechanism; in three bits it "
+                "has eight outputs. Bold: the least of the papers' own.",
+                _variances(result),
+                frame.picture(images, "n_output_worst_case", "Worst-case variance relative to minimax, against ε"),
+                "Measured on real columns, mean square error over exact variance: "
+                "[accuracy of the means](../results/means_accuracy.md).",
+            ],
+        },
+        takes=("a minute", "seconds"),
+    )
 
 
 def _table_1(result: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ given the people; the biased baselines and adaptive adjustment are measured, on 
 the channel rather than report by report.
 """
 
-import datetime
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet import __version__
 from discreet.domains import Interval
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.privrm import Draw, level, range_mechanism
@@ -96,12 +94,8 @@ def run(job: Job) -> dict[str, Any]:
     settings = {"study": "privrm 2", "quick": job.quick, "questions": [[q.name, q.values.size] for q in questions]}
     cells = job.cells(tasks, settings)
     result: dict[str, Any] = {
-        "paper": "privrm",
-        "date": datetime.date.today().isoformat(),
-        "version": __version__,
-        "quick": job.quick,
+        **job.head("privrm"),
         "repeats": {"plans": runs, "check": drawn},
-        "seeds": "SHA-256 of each cell's name and method (reproduction/job.py, seed_of)",
         "data": {
             "note": STAND_INS if any("fare" in q.name for q in questions) else VENDORED,
             "questions": [

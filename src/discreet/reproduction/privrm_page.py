@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.reproduction import frame
 from discreet.reproduction import privrm as study
 from discreet.reproduction.privrm_claims import auto, best_of, biased
-from discreet.reproduction.text import WARNING, circumstances, small_axes, styles, table, verdicts
+from discreet.reproduction.text import small_axes, styles, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COMMAND = "discreet reproduce privrm"
 IMPLEMENTED = (
     ("3.2", "direct, distribution", '`RangeMean(method="direct")`, `"distribution"`', "biased baselines"),
     ("4.1", "PrivRM^I", '`method="privrm-i"`', "t′ = 0, or random as printed; exact calibration"),
@@ -41,52 +41,50 @@ def page(result: dict[str, Any], images: str = "") -> str:
     close, far = auto(result)
     said = f"`auto` is within 10 % of the best unbiased method in {close} of {close + len(far)} cells"
     said += "." if not far else f"; not in {', '.join(far)}."
-    parts = [
-        WARNING.format(name="privrm"),
-        "# PrivRM: range means with exact ε, and one symbol that beats them",
+    return frame.page(
+        "privrm",
+        "PrivRM: range means with exact ε, and one symbol that beats them",
         "The mean of those whose number lies in a range, when nobody may say whether they are inside. The paper gives "
         "three ways to randomise a tag and a value together. Below: their exact privacy levels, their errors on real "
         "columns beside a mechanism with one more report, and which of the paper's claims hold.",
-        circumstances(result, COMMAND)
-        + f" Errors of ranged mechanisms are exact given the people; those of the baselines and of adaptive adjustment "
+        result,
+        how="errors of ranged mechanisms are exact given the people; those of the baselines and of adaptive adjustment "
         f"are measured over {runs['plans']} collections (the paper: 50), so they are known to about "
         f"±{100 / (2 * runs['plans']) ** 0.5:.0f} %.",
-        "## Verdicts",
-        verdicts(result["claims"]),
-        "## What we implement",
-        table(["section", "paper", "here", "remark"], IMPLEMENTED, left=4),
-        "## What we corrected",
-        "\n".join(f"- {line}" for line in CORRECTED),
-        "## Table 2: the level of PrivRM*",
-        "Tag probability p, inner mechanism at ε′ = logit p; exact level of the joint report and, in brackets, the "
-        "paper's closed form. TLM is the continuous one; the others are those that run, with a draw as in the paper.",
-        _levels(result),
-        "Where the paper's constants were rounded:",
-        _edges(result),
-        "The largest ε′ for a total of ε, by root finding on the exact level, rounded down:",
-        _largest(result),
-        "## What ε/2 + ε/2 really spends",
-        _splits(result),
-        "## The guideline of section 5.3",
-        "The ε above which PrivRM^I has less variance than PrivRM*, both as published, by the full variance; μ is the "
-        "mean inside on [−1, 1], π the share of people inside, the variance inside 0.05.",
-        _guideline(result),
-        "## Errors on real columns",
-        result["data"]["note"],
-        _questions(result),
-        "Root mean squared error of the mean inside, in the column's units. *Published* is the best of PrivRM^I, ^O "
-        "and * with SR, PM, HM and unbiased SW as printed; *tag, ours* the best of them, exactly calibrated, with the "
-        "best draw and the bit-weighted sum; *auto* pays for its own pilot. *Adjusted* is PrivRM* with SR under "
-        "adaptive adjustment, as printed and by ours, and `auto` with it.",
-        _errors(result),
-        said
-        + " All of it is exact: nothing of this comparison is sampling noise of the measurement. "
-        + _lower(result),
-        f"![Error over the best exact one, against ε, for every question]({images}privrm_errors.svg)",
-        "## Run it",
-        f"```\n{COMMAND}            # a quarter of an hour\n{COMMAND} --quick    # a minute\n```",
-    ]
-    return "\n\n".join(parts) + "\n"
+        implemented=IMPLEMENTED,
+        corrected=CORRECTED,
+        sections={
+            "Table 2: the level of PrivRM*": [
+                "Tag probability p, inner mechanism at ε′ = logit p; exact level of the joint report and, in brackets, "
+                "the paper's closed form. TLM is the continuous one; the others are those that run, with a draw as in "
+                "the paper.",
+                _levels(result),
+                "Where the paper's constants were rounded:",
+                _edges(result),
+                "The largest ε′ for a total of ε, by root finding on the exact level, rounded down:",
+                _largest(result),
+            ],
+            "What ε/2 + ε/2 really spends": [_splits(result)],
+            "The guideline of section 5.3": [
+                "The ε above which PrivRM^I has less variance than PrivRM*, both as published, by the full variance; μ "
+                "is the mean inside on [−1, 1], π the share of people inside, the variance inside 0.05.",
+                _guideline(result),
+            ],
+            "Errors on real columns": [
+                _questions(result),
+                "Root mean squared error of the mean inside, in the column's units. *Published* is the best of "
+                "PrivRM^I, ^O and * with SR, PM, HM and unbiased SW as printed; *tag, ours* the best of them, exactly "
+                "calibrated, with the best draw and the bit-weighted sum; *auto* pays for its own pilot. *Adjusted* is "
+                "PrivRM* with SR under adaptive adjustment, as printed and by ours, and `auto` with it.",
+                _errors(result),
+                said
+                + " All of it is exact: nothing of this comparison is sampling noise of the measurement. "
+                + _lower(result),
+                frame.picture(images, "privrm_errors", "Error over the best exact one, against ε, for every question"),
+            ],
+        },
+        takes=("a quarter of an hour", "a minute"),
+    )
 
 
 def _lower(result: dict[str, Any]) -> str:
