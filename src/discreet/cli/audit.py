@@ -33,7 +33,7 @@ def audit(
     ],
     claim: Annotated[float, typer.Option(help="The epsilon that is claimed.")],
     inputs: Annotated[str | None, typer.Option(help="Inputs to compare: a JSON list, or with commas between.")] = None,
-    samples: Annotated[int, typer.Option(min=100, help="Fresh reports of each of the two inputs.")] = 1_000_000,
+    samples: Annotated[int, typer.Option(min=100, help="Fresh reports an input, on average.")] = 1_000_000,
     batch: Annotated[bool, typer.Option("--batch", help="The function takes arrays of inputs.")] = False,
     calls: Annotated[int, typer.Option(min=1, help="Ask each person so often, and judge the answers together.")] = 1,
     person: Annotated[bool, typer.Option("--person", help="Calling it without arguments makes a new person.")] = False,
@@ -75,8 +75,8 @@ def audit(
         out.print(f"\nThe claim ε = {claim:g} is [bold {shade}]{verdict}[/bold {shade}]: ", end="")
         out.print(f"samples prove ε ≥ {max(found.epsilon, 0.0):.4f} (confidence {found.confidence:.2%}).")
         out.print(
-            f"[dim]Best of {found.tried} pairs and views: {found.view}. The event came {found.hits[0]} times from "
-            f"{found.pair[0]} and {found.hits[1]} times from {found.pair[1]}, in {found.n} fresh reports each "
+            f"[dim]Best of {found.tried} pairs and views: {found.view}. The event came {found.hits[0]} times in "
+            f"{found.n[0]} reports of {found.pair[0]} and {found.hits[1]} times in {found.n[1]} of {found.pair[1]} "
             f"({found.seconds:.1f} s).[/dim]"
         )
     raise typer.Exit(1 if found.is_refuted else 0)
