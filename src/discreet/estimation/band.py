@@ -206,15 +206,23 @@ def as_band(channel: Operator) -> Band | RoundedBand | None:
     if isinstance(channel, Band | RoundedBand):
         return channel
     said: Any = channel
-    factors = getattr(channel, "args", None)
-    if isinstance(factors, tuple) and len(factors) == 2 and hasattr(getattr(factors[1], "A", None), "tocsr"):
-        band = as_band(factors[0])
-        return RoundedBand(band, factors[1].A) if isinstance(band, Band) else None
+    product = factors(channel)
+    if product is not None:
+        band = as_band(product[0])
+        return RoundedBand(band, product[1]) if isinstance(band, Band) else None
     if not getattr(channel, "flat", False) or not all(hasattr(channel, name) for name in ("width", "extra", "far")):
         return None
     far = float(said.far)
     band = Band(int(said.shape[1]), int(said.width), far + float(np.ravel(said.extra)[0]), far)
     return band if band.shape == tuple(said.shape) else None
+
+
+def factors(channel: Any) -> tuple[Any, Any] | None:
+    """The two factors of a channel that is a product with a sparse matrix, or None."""
+    both = getattr(channel, "args", None)
+    if isinstance(both, tuple) and len(both) == 2 and hasattr(getattr(both[1], "A", None), "tocsr"):
+        return both[0], both[1].A
+    return None
 
 
 _MATRIX_READY = (

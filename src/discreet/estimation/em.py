@@ -25,12 +25,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Band, Operator, RoundedBand, Stack, Vector, as_band
+from discreet.estimation.band import Band, Operator, Stack, Vector, as_band
+from discreet.estimation.compiled import parts
 
 Boundary = Literal["reflect", "renormalise"]
 Stop = Literal["paper", "released", "fixed-point"]
@@ -75,7 +76,7 @@ def em(
     Parameters
     ----------
     channel : Operator
-        A with E[counts]/n = A f. A band, also behind a rounding, takes the compiled path.
+        A with E[counts]/n = A f. Windows and small tables, also behind a rounding or stacked, take the compiled path.
     counts : array
         Number of reports in each output cell.
     epsilon : float, optional
@@ -99,7 +100,7 @@ def em(
         if epsilon is None:
             raise ValueError("EM's stopping rule is 1e-3·e^epsilon: give epsilon, or a tolerance.")
         tolerance = 1e-3 * math.exp(epsilon)
-    return _reconstruct(channel, counts, None, stop, tolerance, start, max_iterations)
+    return reconstruct(channel, counts, None, stop, tolerance, start, max_iterations)
 
 
 def ems(
@@ -117,7 +118,7 @@ def ems(
         raise ValueError(f"boundary must be 'reflect' or 'renormalise', not {boundary!r}.")
     if stop != "fixed-point" and tolerance is None:
         tolerance = 1e-3
-    return _reconstruct(channel, counts, boundary, stop, tolerance, start, max_iterations)
+    return reconstruct(channel, counts, boundary, stop, tolerance, start, max_iterations)
 
 
 def smooth(f: npt.ArrayLike, boundary: Boundary = "reflect") -> Vector:
@@ -247,7 +248,7 @@ def squarem(
     return f0, used, False
 
 
-def _reconstruct(
+def reconstruct(
     channel: Operator,
     counts: npt.ArrayLike,
     boundary: Boundary | None,
@@ -255,48 +256,51 @@ def _reconstruct(
     tolerance: float | None,
     start: npt.ArrayLike | None,
     max_iterations: int,
+    prior: Vector | None = None,
 ) -> Reconstruction:
-    """Validate, choose the compiled or the generic path, and measure the answer."""
+    """Validate, choose the compiled or the generic path, and measure the answer.
+
+    `prior` holds pseudo-counts of a Dirichlet prior; the goal is then the log-posterior.
+    """
     if stop not in ("paper", "released", "fixed-point"):
         raise ValueError(f"stop must be 'paper', 'released' or 'fixed-point', not {stop!r}.")
     tolerance = 1e-8 if tolerance is None else tolerance
     if not tolerance > 0 or max_iterations < 1:
         raise ValueError("The tolerance must be positive, and at least one iteration allowed.")
+    if prior is not None and stop == "fixed-point":
+        raise ValueError("A prior needs a stopping rule on the posterior, not stop='fixed-point'.")
     tally = check_counts(counts)
     channel = as_band(channel) or channel
     f = check_start(start, check_channel(channel, tally))
     n = float(tally.sum())
     movement = 1.0 / n if stop == "released" else 0.0
-    if isinstance(channel, Band | RoundedBand):
+    if prior is None:
+        prior = np.empty(0)
+    form = parts(channel)
+    if form is not None:
         from discreet.estimation import kernels
 
-        form, rule = _compiled_form(channel), kernels.RULES[boundary]
+        rule = kernels.RULES[boundary]
         if stop == "fixed-point":
-            f, iterations, converged = kernels.band_fixed_point(tally / n, f, form, rule, tolerance, max_iterations)
+            f, iterations, converged = kernels.fixed_point(tally / n, f, form, rule, tolerance, max_iterations)
         else:
             limits = (tolerance / n, movement, FEWEST_STEPS, max_iterations)
-            f, iterations, converged = kernels.band_paper(tally / n, f, form, rule, *limits)
+            f, iterations, converged = kernels.until_gain(tally / n, prior / n, f, form, rule, *limits)
     else:
-        update = _update(channel, tally / n, boundary)
+        update = _update(channel, tally / n, prior / n, boundary)
         if stop == "fixed-point":
             f, iterations, converged = squarem(update, f, tolerance, max_iterations)
         else:
-            goal = partial(log_likelihood, channel, tally)
+            goal = partial(_log_posterior, channel, tally, prior)
             f, iterations, converged = climb(update, goal, f, tolerance, movement, max_iterations)
     f = np.asarray(f / f.sum())
     return Reconstruction(f, int(iterations), log_likelihood(channel, tally, f), bool(converged))
 
 
-def _compiled_form(channel: Band | RoundedBand) -> tuple[int, float, float, tuple[Any, ...], tuple[Any, ...]]:
-    """Width, near, far, and the rounding with its transpose as arrays (empty without one)."""
-    if isinstance(channel, Band):
-        nothing = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-        return channel.width, channel.near, channel.far, nothing, nothing
-    forms = []
-    for matrix in (channel.rounding, channel.rounding.T.tocsr()):
-        forms.append((matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float64)))
-    band = channel.band
-    return band.width, band.near, band.far, forms[0], forms[1]
+def _log_posterior(channel: Operator, tally: Vector, prior: Vector, f: Vector) -> float:
+    """Log-likelihood, and Σ prior ln f where there is one."""
+    held = np.flatnonzero(prior > 0)
+    return log_likelihood(channel, tally, f) + float(prior[held] @ np.log(f[held]))
 
 
 def climb(
@@ -320,7 +324,7 @@ def climb(
     return f, max_iterations, False
 
 
-def _update(channel: Operator, shares: Vector, boundary: Boundary | None) -> Callable[[Vector], Vector]:
+def _update(channel: Operator, shares: Vector, prior: Vector, boundary: Boundary | None) -> Callable[[Vector], Vector]:
     """The EM(S) map of a channel, from a histogram to a histogram."""
     transposed = channel.T
 
@@ -329,6 +333,8 @@ def _update(channel: Operator, shares: Vector, boundary: Boundary | None) -> Cal
         # A cell that nobody reported adds nothing, even where the channel gives it probability zero.
         ratio = np.divide(shares, y, out=np.zeros_like(shares), where=shares > 0)
         new = f * np.asarray(transposed @ ratio)
+        if prior.size:
+            new += prior
         new /= new.sum()
         return new if boundary is None else smooth(new, boundary)
 

@@ -1,4 +1,4 @@
-"""EM through a constant-plus-band channel in numba: two prefix sums per iteration, nothing of size d².
+"""EM through structured channels in numba: two prefix sums per iteration (four for a trapezoid), nothing of size d².
 
 Imported only inside functions, so that `import discreet` does not pay for numba.
 
@@ -6,27 +6,31 @@ Why it is fast:
 
 * A prefix sum waits 3-4 cycles for each addition. It is cut into eight stretches whose sums are known first
   (a vector reduction), so that eight additions are under way at once.
-* EM is invariant to the scale of f, and maps any f to one that sums to the sum of the counts. Shares
-  instead of counts therefore need no normalisation, and nothing drifts.
+* EM is invariant to the scale of f, and maps any f to one that sums to the sum of the counts (and of a Dirichlet
+  prior, if there is one). Shares instead of counts therefore need no normalisation, and nothing drifts.
 * The paper's stopping rule needs L(t+1) - L(t) = Σ n_j ln(y_j / y'_j). With z = (y - y') / (y + y') the
   logarithm is 2 artanh z, a short odd polynomial that runs in vector registers and shares its division with
   n_j / y_j. It is more exact than the difference of two sums of logarithms; where z is not small,
   logarithms are taken.
 
-Where the buckets are not the positions, a sparse matrix with a few entries per bucket rounds them to positions
-first. Without it the three arrays of the matrix are empty.
+* A profile of straight pieces has second differences at its few bends only: its product is the prefix sum of a few
+  shifted prefix sums.
+
+A channel is a tuple of parts, one below the other (`compiled`). Where the buckets are not the positions of a part, a
+sparse matrix with a few entries per bucket rounds them to positions first. What a part does not have is empty.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 Vector = npt.NDArray[np.float64]
-Sparse = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Vector]  # row pointers, columns, values
-Channel = tuple[int, float, float, Sparse, Sparse]  # width, near, far, rounding to positions and its transpose
-Work = tuple[Vector, Vector, Vector, Vector]
+Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Vector]  # of `compiled`
+Channel = tuple[Any, ...]  # of `compiled.Part`
+Work = tuple[Vector, Vector, Vector, Vector, Vector]
 
 NO_SMOOTHING, REFLECT, RENORMALISE = 0, 1, 2
 RULES = {None: NO_SMOOTHING, "reflect": REFLECT, "renormalise": RENORMALISE}
@@ -86,33 +90,70 @@ def prefix_sum(source: Vector, target: Vector) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_product(matrix: Sparse, source: Vector, target: Vector) -> None:
-    """target = matrix @ source, the matrix as (row pointers, columns, values)."""
-    pointers, columns, values = matrix
+def sparse_product(matrix: Runs, source: Vector, target: Vector) -> None:
+    """target = matrix @ source, each row of the matrix one run of neighbouring columns."""
+    starts, first, values = matrix
     for i in range(target.shape[0]):
-        total = 0.0
-        for k in range(pointers[i], pointers[i + 1]):
-            total += values[k] * source[columns[k]]
-        target[i] = total
+        begin = starts[i]
+        count = starts[i + 1] - begin
+        if count == 3:
+            c = first[i]
+            target[i] = (
+                values[begin] * source[c] + values[begin + 1] * source[c + 1] + values[begin + 2] * source[c + 2]
+            )
+        else:
+            row, part = values[begin : begin + count], source[first[i] : first[i] + count]
+            total = 0.0
+            for k in range(count):
+                total += row[k] * part[k]
+            target[i] = total
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def forward(f: Vector, channel: Channel, x: Vector, padded: Vector, y: Vector) -> None:
-    """y = A f. `padded` holds width - 1 zeros (set by the caller), the positions' prefix sums, and their total."""
-    width, near, far, rounding, _ = channel
-    size, cells = x.shape[0], y.shape[0]
+def forward(f: Vector, channel: Channel, work: Work, y: Vector) -> None:
+    """y = A f, part by part."""
+    first = 0
+    for part in channel:
+        forward_part(f, part, work, y[first : first + part[0]])
+        first += part[0]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def forward_part(f: Vector, part: Any, work: Work, y: Vector) -> None:
+    """y = A f of one part."""
+    cells, width, near, far, profile, places, bends, table, rounding, _ = part
     masses = f
     if rounding[0].shape[0] > 0:
-        sparse_product(rounding, f, x)
-        masses = x
-    total = prefix_sum(masses, padded[width - 1 : width - 1 + size])
-    tail = padded[width - 1 + size :]
-    for i in range(tail.shape[0]):
-        tail[i] = total
-    upper, lower = padded[width : width + cells], padded[0:cells]
-    constant, band = far * total, near - far
+        masses = work[0][: rounding[0].shape[0] - 1]
+        sparse_product(rounding, f, masses)
+    size = masses.shape[0]
+    if table.shape[0] > 0:
+        for j in range(cells):
+            value = 0.0
+            for i in range(size):
+                value += table[j, i] * masses[i]
+            y[j] = value
+        return
+    padded = work[1][: size + 2 * width]  # width zeros, the prefix sums, and then their total
+    padded[:width] = 0.0
+    total = prefix_sum(masses, padded[width : width + size])
+    padded[width + size :] = total
+    if profile.shape[0] == 0:
+        upper, lower = padded[width + 1 : width + 1 + cells], padded[1 : 1 + cells]
+        constant, band = far * total, near - far
+        for j in range(cells):
+            y[j] = constant + band * (upper[j] - lower[j])
+        return
+    y[:] = 0.0
+    for k in range(places.shape[0]):
+        shifted, bend = padded[width + 1 - places[k] : width + 1 - places[k] + cells], bends[k]
+        for j in range(cells):
+            y[j] += bend * shifted[j]
+    sums = work[2][:cells]
+    prefix_sum(y, sums)
+    constant = far * total
     for j in range(cells):
-        y[j] = constant + band * (upper[j] - lower[j])
+        y[j] += constant + sums[j]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
@@ -146,23 +187,60 @@ def ratios_and_gain(shares: Vector, y: Vector, before: Vector, w: Vector) -> flo
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def reweigh(f: Vector, w: Vector, channel: Channel, x: Vector, sums: Vector, out: Vector) -> None:
-    """out = f · Aᵀ w; x is scratch space, one number for each position."""
-    width, near, far, rounding, transposed = channel
-    size = x.shape[0]
-    total = prefix_sum(w, sums)
-    sums[w.shape[0]] = total
-    upper, lower = sums[width : width + size], sums[0:size]
-    constant, band = far * total, near - far
-    if rounding[0].shape[0] == 0:
-        for i in range(size):
-            out[i] = f[i] * (constant + band * (upper[i] - lower[i]))
-        return
-    for i in range(size):
-        x[i] = constant + band * (upper[i] - lower[i])
-    sparse_product(transposed, x, out)
-    for i in range(f.shape[0]):
-        out[i] *= f[i]
+def reweigh(f: Vector, w: Vector, channel: Channel, work: Work, prior: Vector, out: Vector) -> None:
+    """out = f · Aᵀ w + prior."""
+    first = 0
+    for part in channel:
+        backward_part(w[first : first + part[0]], part, work, out, first > 0)
+        first += part[0]
+    if prior.shape[0] == 0:
+        for i in range(f.shape[0]):
+            out[i] *= f[i]
+    else:
+        for i in range(f.shape[0]):
+            out[i] = out[i] * f[i] + prior[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def backward_part(w: Vector, part: Any, work: Work, out: Vector, added: bool) -> None:
+    """out = Aᵀ w of one part, or added to what is there."""
+    cells, width, near, far, profile, places, bends, table, rounding, transposed = part
+    is_rounded = rounding[0].shape[0] > 0
+    size = rounding[0].shape[0] - 1 if is_rounded else out.shape[0]
+    x = work[0][:size] if is_rounded or added else out
+    if table.shape[0] > 0:
+        x[:] = 0.0
+        for j in range(cells):
+            for i in range(size):
+                x[i] += table[j, i] * w[j]
+    else:
+        sums = work[2][: cells + 1]
+        total = prefix_sum(w, sums[:cells])
+        sums[cells] = total
+        constant, band = far * total, near - far
+        if profile.shape[0] == 0:
+            upper, lower = sums[width : width + size], sums[0:size]
+            for i in range(size):
+                x[i] = constant + band * (upper[i] - lower[i])
+        else:
+            slopes = work[1][:size]
+            slopes[:] = 0.0
+            for k in range(places.shape[0]):
+                bend = bends[k]
+                shifted = sums[places[k] : places[k] + size - 1]  # the slope at i ≥ 1 begins with sums[i + place - 1]
+                for i in range(size - 1):
+                    slopes[i] += bend * shifted[i]
+            for h in range(width):
+                constant += profile[h] * w[h]
+            prefix_sum(slopes, x)
+            for i in range(size):
+                x[i] += constant
+    if is_rounded:
+        sparse_product(transposed, x, work[3] if added else out)
+        x = work[3]
+    if added:
+        for i in range(out.shape[0]):
+            out[i] += x[i]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -188,31 +266,36 @@ def smooth_into(raw: Vector, out: Vector, rule: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def backward(f: Vector, w: Vector, channel: Channel, work: Work, out: Vector, rule: int) -> None:
-    """out = smooth(f · Aᵀ w)."""
-    x, _, sums, raw = work
+def backward(f: Vector, w: Vector, channel: Channel, work: Work, prior: Vector, out: Vector, rule: int) -> None:
+    """out = smooth(f · Aᵀ w + prior)."""
     if rule == NO_SMOOTHING or f.shape[0] == 1:
-        reweigh(f, w, channel, x, sums, out)
+        reweigh(f, w, channel, work, prior, out)
     else:
-        reweigh(f, w, channel, x, sums, raw)
+        raw = work[4]
+        reweigh(f, w, channel, work, prior, raw)
         smooth_into(raw, out, rule)
 
 
 @njit(cache=True, nogil=True)
-def scratch(size: int, cells: int, width: int) -> Work:
-    """Space for one map: positions, padded prefix sums, prefix sums of the cells, buckets."""
-    positions = cells - width + 1
-    return np.empty(positions), np.zeros(positions + 2 * width - 1), np.empty(cells + 1), np.empty(size)
+def scratch(size: int, channel: Channel) -> Work:
+    """Space for one map: positions, padded prefix sums, prefix sums of the cells, and twice the buckets."""
+    most, padded, cells = size, size, 0
+    for part in channel:
+        positions = max(part[8][0].shape[0] - 1, size)  # of the rounding, if there is one
+        most = max(most, positions)
+        padded = max(padded, positions + 2 * part[1])
+        cells = max(cells, part[0])
+    return np.empty(most), np.empty(padded), np.empty(cells + 1), np.empty(size), np.empty(size)
 
 
 @njit(cache=True, nogil=True)
 def em_map(
-    f: Vector, shares: Vector, channel: Channel, work: Work, y: Vector, w: Vector, out: Vector, rule: int
+    f: Vector, shares: Vector, prior: Vector, channel: Channel, rule: int, work: Work, y: Vector, w: Vector, out: Vector
 ) -> None:
     """out = one EM(S) step from f."""
-    forward(f, channel, work[0], work[1], y)
+    forward(f, channel, work, y)
     ratios(shares, y, w)
-    backward(f, w, channel, work, out, rule)
+    backward(f, w, channel, work, prior, out, rule)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -225,8 +308,19 @@ def distance(a: Vector, b: Vector) -> float:
 
 
 @njit(cache=True, nogil=True)
-def band_paper(
+def log_gain(weights: Vector, new: Vector, old: Vector) -> float:
+    """Σ weights·ln(new / old) over the positive weights."""
+    total = 0.0
+    for i in range(weights.shape[0]):
+        if weights[i] > 0.0:
+            total += weights[i] * math.log(new[i] / old[i])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def until_gain(
     shares: Vector,
+    prior: Vector,
     start: Vector,
     channel: Channel,
     rule: int,
@@ -235,19 +329,21 @@ def band_paper(
     minimum: int,
     maximum: int,
 ) -> tuple[Vector, int, bool]:
-    """EM(S) until the log-likelihood per report changes by < `tolerance`, or f by at most `movement`."""
+    """EM(S) until the log-likelihood (log-posterior) per report gains < `tolerance`, or f moves at most `movement`."""
     size, cells = start.shape[0], shares.shape[0]
     f, new = start.copy(), np.empty(size)
     y, before, w = np.empty(cells), np.empty(cells), np.empty(cells)
-    work = scratch(size, cells, channel[0])
-    forward(f, channel, work[0], work[1], y)
+    work = scratch(size, channel)
+    forward(f, channel, work, y)
     ratios(shares, y, w)
     for iteration in range(1, maximum + 1):
-        backward(f, w, channel, work, new, rule)
+        backward(f, w, channel, work, prior, new, rule)
         f, new = new, f
         y, before = before, y
-        forward(f, channel, work[0], work[1], y)
+        forward(f, channel, work, y)
         gain = ratios_and_gain(shares, y, before, w)
+        if prior.shape[0] > 0:
+            gain += log_gain(prior, f, new)
         if iteration >= minimum and abs(gain) < tolerance:
             return f, iteration, True
         if movement > 0.0 and distance(f, new) <= movement:
@@ -284,7 +380,7 @@ def extrapolate(f0: Vector, f1: Vector, f2: Vector, step: float, out: Vector) ->
 
 
 @njit(cache=True, nogil=True)
-def band_fixed_point(
+def fixed_point(
     shares: Vector, start: Vector, channel: Channel, rule: int, tolerance: float, maximum: int
 ) -> tuple[Vector, int, bool]:
     """SQUAREM on the EM(S) map until it moves f by at most `tolerance` in L1; written out in `em.squarem`."""
@@ -292,19 +388,20 @@ def band_fixed_point(
     f0, f1, f2 = start.copy(), np.empty(size), np.empty(size)
     trial, image = np.empty(size), np.empty(size)
     y, w = np.empty(cells), np.empty(cells)
-    work = scratch(size, cells, channel[0])
+    work = scratch(size, channel)
+    no_prior = np.empty(0)
     used = 0
     longest = 4.0
     while used < maximum:
-        em_map(f0, shares, channel, work, y, w, f1, rule)
+        em_map(f0, shares, no_prior, channel, rule, work, y, w, f1)
         used += 1
         residual = distance(f0, f1)
         if residual <= tolerance:
             return f1, used, True
-        em_map(f1, shares, channel, work, y, w, f2, rule)
+        em_map(f1, shares, no_prior, channel, rule, work, y, w, f2)
         step = min(max(step_length(f0, f1, f2), 1.0), longest)
         extrapolate(f0, f1, f2, step, trial)
-        em_map(trial, shares, channel, work, y, w, image, rule)
+        em_map(trial, shares, no_prior, channel, rule, work, y, w, image)
         used += 2
         if distance(trial, image) <= 2.0 * residual:
             f0, image = image, f0

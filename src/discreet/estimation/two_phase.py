@@ -13,13 +13,11 @@ With a correct sampler, Square Wave with EMS has the lower Wasserstein distance 
 joint EMS over the two stacked channels (`em.joint`) is the simpler way to use both.
 """
 
-from functools import partial
-
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector
-from discreet.estimation.em import Reconstruction, check_channel, check_counts, climb, em, log_likelihood
+from discreet.estimation.band import Operator
+from discreet.estimation.em import Reconstruction, check_channel, check_counts, em, log_likelihood, reconstruct
 
 
 def two_phase_em(
@@ -75,26 +73,13 @@ def two_phase_em(
     tally = check_counts(tallies[1])
     if check_channel(second, tally) != phase_one.f.size:
         raise ValueError("The two channels must have the same buckets.")
-    scaled = tally / tally.sum() if per_report else tally
-    mu, total, transposed = phase_one.f, scaled.sum() + prior_weight, second.T
-
-    def update(pi: Vector) -> Vector:
-        y = np.asarray(second @ pi)
-        ratio = np.divide(scaled, y, out=np.zeros_like(scaled), where=scaled > 0)
-        return np.asarray((pi * np.asarray(transposed @ ratio) + prior_weight * mu) / total)
-
-    held = mu > 0
-
-    def posterior(pi: Vector) -> float:
-        return log_likelihood(second, scaled, pi) + prior_weight * float(mu[held] @ np.log(pi[held]))
-
-    start = np.full(mu.size, 1.0 / mu.size)
-    goal = posterior if prior_weight > 0 else partial(log_likelihood, second, scaled)
-    f, iterations, converged = climb(update, goal, start, tolerance, 0.0, max_iterations)
-    f = f / f.sum()
+    scale = tally.sum() if per_report else 1.0
+    phase_two = reconstruct(
+        second, tally, None, "paper", tolerance * scale, None, max_iterations, prior_weight * scale * phase_one.f
+    )
     return Reconstruction(
-        f,
-        phase_one.iterations + iterations,
-        log_likelihood(first, counts, f) + log_likelihood(second, tally, f),
-        phase_one.converged and converged,
+        phase_two.f,
+        phase_one.iterations + phase_two.iterations,
+        log_likelihood(first, counts, phase_two.f) + phase_two.log_likelihood,
+        phase_one.converged and phase_two.converged,
     )
