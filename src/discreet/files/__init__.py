@@ -23,9 +23,11 @@ except ModuleNotFoundError as error:  # pragma: no cover - depends on what is in
     raise DiscreetError("files and frames need pyarrow: install discreet[dataframes]") from error
 
 from discreet.files.cells import Cell, Tallies, merge
-from discreet.files.collection import Collection, Counted, Reports, Stage, new_assignment
+from discreet.files.collection import Collection, Reports
+from discreet.files.counted import Counted
 from discreet.files.formats import Progress, Sink, format_of, open_reports, open_values
 from discreet.files.frames import from_arrow, to_arrow
+from discreet.files.stage import Stage, new_assignment
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
 

@@ -1,13 +1,13 @@
 """Columns of reports: unsigned integers, or packed bytes where a report is a bit vector; and their tallies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import WireError
+from discreet.errors import DiscreetError, WireError
 from discreet.files.values import Mask
 from discreet.mechanisms.base import Array, Mechanism
 from discreet.tallies import Tally
@@ -42,6 +42,19 @@ class Cell:
         if self.is_packed:
             return pa.binary(self.mechanism.report_bytes)
         return pa.from_numpy_dtype(self.mechanism.dtype)
+
+    @property
+    def signed_type(self) -> Any:
+        """The type for engines without unsigned integers: the smallest signed one that holds every report, or bytes."""
+        if self.is_packed:
+            return pa.binary()
+        for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64()):
+            if self.mechanism.alphabet <= 1 << (kind.bit_width - 1):
+                return kind
+        raise DiscreetError(
+            f"column {self.name!r}: the alphabet of {self.mechanism.name} has {self.mechanism.alphabet} reports; "
+            f"signed integers hold at most {1 << 63}"
+        )
 
     def to_arrow(self, reports: Array, chosen: Mask | None, rows: int) -> Any:
         """Return the column: reports at the chosen rows, null elsewhere."""
@@ -78,3 +91,18 @@ class Cell:
         data = fixed.buffers()[1]
         start = fixed.offset * width
         return self.mechanism.unpack(b"" if data is None else data[start : start + len(fixed) * width].to_pybytes())
+
+
+def tally_cells(cells: Iterable[Cell], batch: Any) -> Tallies:
+    """Count a batch of reports, column by column."""
+    tallies = {}
+    for cell in cells:
+        try:
+            column = batch.column(cell.name)
+        except KeyError:
+            raise WireError(f"the reports lack the column {cell.name!r}") from None
+        try:
+            tallies[cell.name] = cell.mechanism.tally(cell.from_arrow(column))
+        except DiscreetError as error:
+            raise WireError(f"column {cell.name!r}: {error}") from None
+    return tallies
