@@ -125,7 +125,7 @@ $(STAMP)/venv:
 # (pip also knows a mirror that was set up for pip alone).
 $(STAMP)/demo:    EXTRAS := service,plots
 $(STAMP)/service: EXTRAS := service,plots
-$(STAMP)/test:    EXTRAS := dev,service,dataframes,plots
+$(STAMP)/test:    EXTRAS := dev,service,dataframes,plots,spark
 $(STAMP)/docs:    EXTRAS := docs
 $(STAMP)/all:     EXTRAS := dev,docs,service,dataframes,plots,spark
 $(STAMP)/flower:  EXTRAS := dev,dataframes,plots,flower-simulation
