@@ -1,0 +1,351 @@
+"""Updates: how a model update becomes a few integers, and how integers of many clients become an average update.
+
+    client:  clip each coordinate to [-r, r]; draw k of the d coordinates at random; privatise each at epsilon/k
+    server:  u_j = (d / k n) * sum over the answers to coordinate j of r * value            [n-output, section 5.3]
+
+The draw does not depend on the data, so a message is epsilon-LDP for the whole update: any two updates, whatever their
+norm. The estimate is unbiased for the average *clipped* update, because each client answers coordinate j with
+probability k/d. An average over those who answered would be biased here: with few clients and many coordinates nobody
+may have answered j.
+
+The error of a coordinate is r * sqrt(d (V + x^2) / (k n)), V the mechanism's variance at the client's scaled update x.
+Updates are small beside any range that seldom clips, so V near zero counts, not the worst case. Unless told otherwise
+the mechanism is therefore the one of least variance for small inputs, by linear programming, and k = 1: halving epsilon
+more than doubles V.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet import wire
+from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
+from discreet.mechanisms.base import Mechanism, check_name_parts
+from discreet.mechanisms.registry import mechanism
+from discreet.privacy.entropy import Entropy, system_entropy
+from discreet.privacy.ledger import split
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+MOST_COORDINATES = 1 << 40
+"""Coordinate and report share one 64-bit key of the tally."""
+SMALL, KNOTS = 0.1, 41
+"""Updates are expected to be about a tenth of their range."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateUpdate:
+    """What one client sends: which coordinates were drawn, and one report each. Integers only.
+
+    Attributes
+    ----------
+    mechanism : str
+        Id of the mechanism, so that a server with another design refuses it.
+    coordinates, reports : numpy.ndarray
+        k whole numbers each, coordinates rising.
+    """
+
+    mechanism: str
+    coordinates: Integers
+    reports: npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateTally:
+    """Counts of reports by coordinate; adding tallies is merging them, in any order, exactly.
+
+    Only what occurred is kept, so a model of a million coordinates costs what its clients sent.
+
+    Attributes
+    ----------
+    mechanism : str
+        Only tallies of the same one can be added.
+    n : int
+        Number of clients.
+    keys, counts : numpy.ndarray of int64
+        ``keys`` are coordinate * alphabet + report, rising; ``counts`` says how often each came.
+    """
+
+    mechanism: str
+    n: int
+    keys: Integers
+    counts: Integers
+
+    def __add__(self, other: "UpdateTally") -> "UpdateTally":
+        if not isinstance(other, UpdateTally):
+            return NotImplemented
+        if self.mechanism != other.mechanism:
+            raise DiscreetError(
+                f"tallies of different mechanisms cannot be added: {self.mechanism[:12]}… and {other.mechanism[:12]}…"
+            )
+        keys, places = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
+        counts = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
+        return UpdateTally(self.mechanism, self.n + other.n, keys, counts)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, UpdateTally)
+            and (self.mechanism, self.n) == (other.mechanism, other.n)
+            and bool(np.array_equal(self.keys, other.keys) and np.array_equal(self.counts, other.counts))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False)
+class UpdateEstimate:
+    """The average clipped update.
+
+    Attributes
+    ----------
+    values : numpy.ndarray
+        One a coordinate; 0 where nobody answered.
+    standard_error : float
+        Of one coordinate, from the reports of all: their mean square, which the noise dominates and which is nearly
+        the same for every coordinate.
+    n : int
+        Number of clients.
+    """
+
+    values: Floats
+    standard_error: float
+    n: int
+
+
+@cache
+def small_inputs(epsilon: float) -> Mechanism:
+    """Return the mechanism of least expected variance where inputs are small: P(x) ~ exp(-|x| / 0.1).
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> best, rival = small_inputs(5.0), dc.mechanism("piecewise-sub", epsilon=5)
+    >>> best.variance(0.0) < 0.6 * rival.variance(0.0), best.worst_case_variance > rival.worst_case_variance
+    (True, True)
+    """
+    return mechanism("adaptive-additive", epsilon, prior=np.exp(-np.abs(np.linspace(-1, 1, KNOTS)) / SMALL).tolist())
+
+
+class Updates:
+    """How updates of one model are privatised and averaged; the same on clients and server.
+
+    Parameters
+    ----------
+    dimension : int
+        d, number of coordinates of the model.
+    epsilon : float
+        Privacy of one message, that is of one client in one round.
+    range : float
+        r: each coordinate of an update is clipped to [-r, r]. Choose it without looking at the data; the error grows
+        in proportion.
+    coordinates : int
+        k, how many coordinates a client sends, each at epsilon/k.
+    method : str or Mechanism
+        A mean mechanism by name; one of your own; or "auto": least variance near zero.
+    options
+        Of the mechanism that is named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from discreet import Entropy
+    >>> design = Updates(dimension=22, epsilon=5, range=0.3, method="piecewise-sub")
+    >>> entropy = Entropy.seeded(1)
+    >>> sent = [design.privatize(np.full(22, 0.1), entropy) for _ in range(5000)]
+    >>> sent[0].coordinates, sent[0].reports
+    (array([1]), array([783], dtype=uint16))
+    >>> estimate = design.estimate(design.tally(sent[:2000]) + design.tally(sent[2000:]))
+    >>> f"{estimate.values.mean():.3f}, each ± {estimate.standard_error:.3f}"
+    '0.100, each ± 0.008'
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        epsilon: float,
+        range: float,
+        coordinates: int = 1,
+        method: str | Mechanism = "auto",
+        **options: Any,
+    ) -> None:
+        self.epsilon = check_name_parts(epsilon, dimension=(dimension, 1), coordinates=(coordinates, 1))
+        self.dimension, self.coordinates = int(dimension), int(coordinates)
+        if self.dimension > MOST_COORDINATES:
+            raise DiscreetError(f"dimension is {dimension}; allowed are at most {MOST_COORDINATES} coordinates")
+        if self.coordinates > self.dimension:
+            raise DiscreetError(f"coordinates is {coordinates}; allowed is a whole number from 1 to {self.dimension}")
+        if isinstance(range, bool) or not isinstance(range, (int, float, np.number)) or not 0 < range < np.inf:
+            raise DiscreetError(f"range is {range!r}; allowed is a finite number above 0")
+        self.range = float(range)
+        self.mechanism = self._mechanism(method, options)
+        if not self.mechanism.numeric or not self.mechanism.certificate.unbiased:
+            raise DiscreetError(f"method is {self.mechanism.name!r}; averages need an unbiased mechanism for numbers")
+        self.mechanism.certificate.require(self.mechanism.name)
+
+    def _mechanism(self, method: str | Mechanism, options: dict[str, Any]) -> Mechanism:
+        share = split(self.epsilon, self.coordinates)
+        if isinstance(method, str) and method != "auto":
+            return mechanism(method, share, **options)
+        if options:
+            raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method")
+        if isinstance(method, str):
+            return small_inputs(share)
+        if not isinstance(method, Mechanism):
+            raise DiscreetError(f"method is {method!r}; allowed is a mechanism, or its name")
+        if method.epsilon > share:
+            raise PrivacyError(
+                f"method has epsilon {method.epsilon:g}; {self.coordinates} answers within {self.epsilon:g} "
+                f"allow {share:g} each"
+            )
+        return method
+
+    def __repr__(self) -> str:
+        return (
+            f"<updates: {self.coordinates} of {self.dimension} coordinates at epsilon {self.mechanism.epsilon:g} each, "
+            f"range ±{self.range:g}, {self.mechanism.name}>"
+        )
+
+    # -- documents ----------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """Return the design as a document: what a server gives its clients, mechanism included."""
+        return wire.canonical(
+            {
+                "discreet": wire.VERSION,
+                "kind": "updates",
+                "dimension": self.dimension,
+                "epsilon": repr(self.epsilon),
+                "range": repr(self.range),
+                "coordinates": self.coordinates,
+                "mechanism": [self.mechanism.to_document()],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> "Updates":
+        """Read a design and verify it: the mechanism's certificate is computed again, its epsilon held to the claim.
+
+        Examples
+        --------
+        >>> design = Updates(dimension=22, epsilon=5, range=0.3, coordinates=2, method="duchi")
+        >>> Updates.from_json(design.to_json())
+        <updates: 2 of 22 coordinates at epsilon 2.5 each, range ±0.3, duchi>
+        """
+        fields = wire.Fields(wire.read_document(text))
+        fields.integer("discreet", wire.VERSION, wire.VERSION)
+        if fields.text("kind") != "updates":
+            raise WireError(f"kind is {fields.text('kind')!r}; allowed is 'updates'")
+        documents = fields.documents("mechanism")
+        if len(documents) != 1:
+            raise WireError(f"mechanism holds {len(documents)} documents; allowed is one")
+        design = cls(
+            fields.integer("dimension", 1),
+            fields.real("epsilon"),
+            fields.real("range"),
+            fields.integer("coordinates", 1),
+            Mechanism.from_document(documents[0]),
+        )
+        fields.done()
+        return design
+
+    # -- the client ---------------------------------------------------------------------------------------
+
+    def privatize(self, update: Any, entropy: Entropy | None = None) -> PrivateUpdate:
+        """Privatise one client's update; only what this returns may leave the device.
+
+        Parameters
+        ----------
+        update : array_like of shape (dimension,)
+            New parameters less old ones.
+        entropy : Entropy, optional
+            The operating system's unless given; a seeded one is for simulation and tests.
+        """
+        array = np.asarray(update)
+        if array.shape != (self.dimension,):
+            raise DomainError(f"update has shape {array.shape}; allowed is ({self.dimension},)")
+        drawn, reports = self.privatize_all(array[None], entropy)
+        return PrivateUpdate(self.mechanism.id, drawn[0], reports[0])
+
+    def privatize_all(self, updates: Any, entropy: Entropy | None = None) -> tuple[Integers, npt.NDArray[Any]]:
+        """Privatise the updates of several clients at once, one a row: for simulation.
+
+        Returns
+        -------
+        coordinates, reports : numpy.ndarray of shape (clients, k)
+        """
+        source = system_entropy() if entropy is None else entropy
+        array = np.asarray(updates)
+        # The errors below quote no value: an exception's text may be sent to the server.
+        if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != self.dimension:
+            raise DomainError(
+                f"updates are of type {array.dtype} and shape {array.shape}; "
+                f"allowed are numbers, {self.dimension} a client"
+            )
+        floats = array.astype(np.float64)
+        if not np.isfinite(floats).all():
+            raise DomainError("the update holds a value that is not a finite number; nothing of it is sent")
+        drawn = self._draw(len(floats), source)
+        scaled = np.clip(np.take_along_axis(floats, drawn, axis=1) / self.range, -1.0, 1.0)
+        reports = self.mechanism.privatize(scaled.ravel(), source)
+        return drawn, reports.reshape(drawn.shape)
+
+    def _draw(self, clients: int, source: Entropy) -> Integers:
+        """Return k different coordinates for each client, every set equally likely: those of the smallest words."""
+        words = source.words(clients * self.dimension).reshape(clients, self.dimension)
+        k = self.coordinates
+        smallest = words.argmin(axis=1)[:, None] if k == 1 else np.argpartition(words, k - 1, axis=1)[:, :k]
+        return np.sort(smallest, axis=1).astype(np.int64)
+
+    # -- the server ---------------------------------------------------------------------------------------
+
+    def check(self, sent: PrivateUpdate) -> PrivateUpdate:
+        """Return a message if a client of this design could have sent it; otherwise say what is wrong with it."""
+        if sent.mechanism != self.mechanism.id:
+            raise DiscreetError(
+                f"the message is of mechanism {str(sent.mechanism)[:12]}…, not of {self.mechanism.name}"
+            )
+        drawn = np.asarray(sent.coordinates)
+        if drawn.dtype.kind not in "iu" or drawn.shape != (self.coordinates,):
+            raise DiscreetError(
+                f"coordinates are of type {drawn.dtype} and shape {drawn.shape}; "
+                f"allowed are {self.coordinates} whole numbers"
+            )
+        if int(drawn.min()) < 0 or int(drawn.max()) >= self.dimension or (np.diff(drawn.astype(np.int64)) <= 0).any():
+            raise DiscreetError(f"coordinates are {drawn.tolist()}; allowed are rising ones in 0..{self.dimension - 1}")
+        reports = self.mechanism.check_reports(sent.reports)
+        if reports.shape != drawn.shape:
+            raise DiscreetError(
+                f"reports are {len(reports)}; allowed is one for each of {self.coordinates} coordinates"
+            )
+        return PrivateUpdate(sent.mechanism, drawn.astype(np.int64), reports)
+
+    def tally(self, sent: Any) -> UpdateTally:
+        """Count the messages of any number of clients, one `PrivateUpdate` each."""
+        checked = [self.check(one) for one in sent]
+        if not checked:
+            return UpdateTally(self.mechanism.id, 0, np.empty(0, np.int64), np.empty(0, np.int64))
+        return self.tally_all(np.stack([c.coordinates for c in checked]), np.stack([c.reports for c in checked]))
+
+    def tally_all(self, coordinates: Integers, reports: npt.NDArray[Any]) -> UpdateTally:
+        """Count what `privatize_all` returned."""
+        keys = coordinates.astype(np.int64) * self.mechanism.alphabet + reports.astype(np.int64)
+        found, counts = np.unique(keys, return_counts=True)
+        return UpdateTally(self.mechanism.id, len(coordinates), found, counts.astype(np.int64))
+
+    def estimate(self, tally: UpdateTally) -> UpdateEstimate:
+        """Return the average clipped update of the tallied clients, with its standard error."""
+        if tally.mechanism != self.mechanism.id:
+            raise DiscreetError(f"tally belongs to mechanism {tally.mechanism[:12]}…, not to {self.mechanism.name}")
+        if tally.n < 1:
+            raise DiscreetError("tally holds no client; an average needs at least one")
+        coordinate, report = np.divmod(tally.keys, self.mechanism.alphabet)
+        values = self.mechanism.values[report]
+        spread = self.dimension / (self.coordinates * tally.n)  # one over how many clients answer a coordinate
+        sums = np.bincount(coordinate, weights=values * tally.counts, minlength=self.dimension).astype(np.float64)
+        square = float((values**2 * tally.counts).sum()) / (tally.n * self.coordinates)
+        return UpdateEstimate(self.range * spread * sums, self.range * math.sqrt(spread * square), tally.n)
