@@ -1,7 +1,8 @@
 """Files and data frames: a column of values in, a column of reports out, and the answers from the reports alone.
 
-`privatize_file` and `estimate_file` stream CSV, Parquet and Arrow files of any size in batches; `privatize_frame` and
-`estimate_frame` do the same for pandas, polars and pyarrow. Needs the extra ``dataframes``.
+`privatize_file` and `estimate_file` stream CSV, Parquet and Arrow files of any size in batches, a thread for each core;
+a folder or a pattern stands for the files in it. `privatize_frame` and `estimate_frame` do the same for pandas, polars
+and pyarrow. Needs the extra ``dataframes``.
 
 Each run draws new noise and spends the budget again: publish one file of reports for one table of people.
 """
@@ -25,9 +26,10 @@ except ModuleNotFoundError as error:  # pragma: no cover - depends on what is in
 from discreet.files.cells import Cell, Tallies, merge
 from discreet.files.collection import Collection, Reports
 from discreet.files.counted import Counted
-from discreet.files.formats import Progress, Sink, format_of, open_reports, open_values
+from discreet.files.formats import ROWS, Progress, Sink, format_of, open_values, parts_of
 from discreet.files.frames import from_arrow, to_arrow
-from discreet.files.stage import Stage, new_assignment
+from discreet.files.stage import Drawn, Stage, new_assignment
+from discreet.files.threads import check_threads, in_order, tally_parts
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
 
@@ -80,13 +82,14 @@ def privatize_file(
     overwrite: bool = False,
     entropy: Entropy | None = None,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Summary:
     """Privatise columns of a file into a file of reports.
 
     Parameters
     ----------
     path, out : path
-        CSV, Parquet or Arrow, by their endings.
+        CSV, Parquet or Arrow, by their endings; ``path`` may be a folder or a pattern of such files.
     questions : mapping
         A plan for each column; what one row holds is one person.
     budget, epsilon
@@ -99,32 +102,39 @@ def privatize_file(
         For tests; the operating system's unless given.
     progress : callable, optional
         Told the rows done and their number, if known.
+    threads : int, optional
+        One for each core unless given; a given entropy is used by one.
     """
-    source_path, target = Path(path), Path(out)
+    target, count = Path(out), check_threads(threads)
     collection = Collection(questions, budget, epsilon)
     format_of(target)
+    parts = parts_of(path)
     if target.exists():
-        if source_path.exists() and os.path.samefile(source_path, target):
+        if any(part.exists() and os.path.samefile(part, target) for part in parts):
             raise DiscreetError(f"out is {target}, the file of values itself; name another one")
         if not overwrite:
             raise DiscreetError(f"out is {target}, which exists; new reports would spend the budget again")
-    source = open_values(source_path, collection)
+    sources = [open_values(part, collection) for part in parts]
+    rows = [source.rows for source in sources]
+    total = None if None in rows else sum(row for row in rows if row is not None)
 
-    def told(batches: Iterable[Any]) -> Iterator[Any]:
+    def told() -> Iterator[Any]:
         done = 0
-        for batch in batches:
-            yield batch
-            done += batch.num_rows
-            if progress is not None:
-                progress(done, source.rows)
+        for source in sources:
+            for batch in source.batches():
+                yield batch
+                done += batch.num_rows
+                if progress is not None:
+                    progress(done, total)
 
     reports, counted = _collect(
         collection,
-        lambda: told(source.batches()),
+        told,
         lambda reports: Sink(target, reports),
         missing,
         entropy,
         target.parent,
+        count if entropy is None else 1,
     )
     return Summary(target, reports, counted)
 
@@ -136,6 +146,7 @@ def _collect(
     missing: str,
     entropy: Entropy | None,
     folder: Path | None,
+    threads: int,
 ) -> tuple[Reports, Counted]:
     """Run all stages. A single one is streamed; several are spooled until the last mechanism is known."""
     key = new_assignment(entropy)
@@ -144,7 +155,7 @@ def _collect(
         raise DiscreetError("the questions have no round to ask")
     if stage.is_last:
         with sink(stage.reports) as out:
-            counted = _run(stage, batches(), missing, entropy, key, out.write)
+            counted = _run(stage, batches(), missing, entropy, key, out.write, threads)
         return stage.reports, counted
     spools: list[_Spool] = []
     tallies: Tallies = {}
@@ -161,7 +172,7 @@ def _collect(
                 own = Reports(collection, cells.cells.values())
                 tallies = merge(tallies, own.tally_batch(batch))
 
-            part = _run(stage, batches(), missing, entropy, key, keep)
+            part = _run(stage, batches(), missing, entropy, key, keep, threads)
             counted = replace(counted + part, rows=part.rows)  # every stage sees all rows
             reports = stage.reports
             stage = collection.stage(reports, tallies)
@@ -182,13 +193,23 @@ def _run(
     entropy: Entropy | None,
     key: bytes,
     write: Callable[[Any], None],
+    threads: int,
 ) -> Counted:
+    """Privatise batches side by side; who is asked what is drawn here, row by row in their order."""
     assignment = Entropy.from_key(key)
+
+    def drawn() -> Iterator[tuple[Any, Drawn, int]]:
+        first_row = 0
+        for batch in batches:
+            yield batch, Drawn([assignment.words(batch.num_rows) for _ in range(stage.draws)]), first_row
+            first_row += batch.num_rows
+
+    def privatize(item: tuple[Any, Drawn, int]) -> tuple[Any, Counted]:
+        batch, words, first_row = item
+        return stage.map_batch(batch, missing=missing, entropy=entropy, assignment=words, first_row=first_row)
+
     counted = Counted()
-    for batch in batches:
-        made, seen = stage.map_batch(
-            batch, missing=missing, entropy=entropy, assignment=assignment, first_row=counted.rows
-        )
+    for made, seen in in_order(privatize, drawn(), threads):
         write(made)
         counted = counted + seen
     return counted
@@ -223,21 +244,26 @@ def _widen(batch: Any, reports: Reports) -> Any:
     return pa.record_batch(columns, names=[cell.name for cell in reports.cells])
 
 
-def tally_file(path: str | os.PathLike[str], progress: Progress | None = None) -> tuple[Reports, Tallies]:
-    """Count the reports of a file, batch by batch."""
-    reports, batches, total = open_reports(Path(path))
-    tallies: Tallies = {}
-    done = 0
-    for batch in batches:
-        tallies = merge(tallies, reports.tally_batch(batch))
-        done += batch.num_rows
-        if progress is not None:
-            progress(done, total)
-    return reports, tallies
+def tally_file(
+    path: str | os.PathLike[str], progress: Progress | None = None, threads: int | None = None
+) -> tuple[Reports, Tallies]:
+    """Count the reports of a file, or of all files of a folder or a pattern; see `estimate_file`."""
+    return tally_parts(parts_of(path), progress, threads)
 
 
-def estimate_file(*paths: str | os.PathLike[str], progress: Progress | None = None) -> dict[str, Any]:
+def estimate_file(
+    *paths: str | os.PathLike[str], progress: Progress | None = None, threads: int | None = None
+) -> dict[str, Any]:
     """Answer the questions from one or more files of reports of the same collection (parts of it, days, regions).
+
+    Parameters
+    ----------
+    *paths : path
+        Files that `privatize_file` wrote, or that `discreet.spark` wrote; folders and patterns of them.
+    progress : callable, optional
+        Told the rows done and their number, if known.
+    threads : int, optional
+        One for each core unless given.
 
     Returns
     -------
@@ -246,13 +272,8 @@ def estimate_file(*paths: str | os.PathLike[str], progress: Progress | None = No
     """
     if not paths:
         raise DiscreetError("paths is empty; at least one file of reports is needed")
-    first, tallies = tally_file(paths[0], progress)
-    for path in paths[1:]:
-        other, more = tally_file(path, progress)
-        if other.to_json() != first.to_json():
-            raise DiscreetError(f"{path} answers other questions than {paths[0]}, or with other mechanisms")
-        tallies = merge(tallies, more)
-    return first.estimate(tallies)
+    reports, tallies = tally_parts([part for path in paths for part in parts_of(path)], progress, threads)
+    return reports.estimate(tallies)
 
 
 def privatize_frame(
@@ -294,7 +315,9 @@ def privatize_frame(
         def write(self, batch: Any) -> None:
             kept.append(batch)
 
-    reports, _ = _collect(collection, table.to_batches, lambda _: Keep(), missing, entropy, None)
+    threads = check_threads(None if entropy is None else 1)
+    batches = table.to_batches(max_chunksize=ROWS)
+    reports, _ = _collect(collection, lambda: batches, lambda _: Keep(), missing, entropy, None, threads)
     plain = pa.schema([pa.field(cell.name, cell.type) for cell in reports.cells])
     made = pa.Table.from_batches([batch.cast(plain) for batch in kept], schema=plain)
     return from_arrow(made.replace_schema_metadata(reports.schema.metadata), frame)

@@ -4,6 +4,7 @@ A file of reports carries its document: in the schema's metadata (Parquet, Arrow
 ``NAME.csv.json``, so that any program can read the CSV itself.
 """
 
+import glob
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -19,11 +20,13 @@ import pyarrow.parquet
 
 from discreet.domains import Categories
 from discreet.errors import DiscreetError, WireError
-from discreet.files.collection import Collection, Reports
+from discreet.files.collection import Collection, Reports, document_of
 from discreet.files.values import check_type, no_column
 
 ROWS = 1 << 19
 """Rows of a batch: some megabytes a column."""
+_PIECE = 1 << 22
+"""Rows that a thread reads at a time, if the file's row groups allow it."""
 _CSV_BLOCK = 16 << 20
 _SUFFIXES = {
     ".csv": "csv",
@@ -46,6 +49,30 @@ def format_of(path: Path) -> str:
     if not names or names[-1] not in _SUFFIXES:
         raise DiscreetError(f"file is {path.name!r}; allowed endings are {', '.join(_SUFFIXES)}")
     return _SUFFIXES[names[-1]]
+
+
+def parts_of(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a path means: itself, those of a folder and its folders, or those of a pattern (``*``).
+
+    Names that start with a dot or an underscore are other programs' notes (Spark's ``_SUCCESS``) and are left out.
+    """
+    whole = Path(path)
+    if whole.is_dir():
+        found = sorted(whole.rglob("*"))
+        beside = [part.relative_to(whole).parts for part in found]
+    elif not whole.exists() and any(letter in str(path) for letter in "*?["):
+        found = sorted(Path(name) for name in glob.glob(str(path), recursive=True))
+        beside = [(part.name,) for part in found]
+    else:
+        return [whole]
+    parts = [
+        part
+        for part, names in zip(found, beside, strict=True)
+        if part.suffix.lower() in {*_SUFFIXES, ".gz"} and part.is_file() and not any(n[0] in "._" for n in names)
+    ]
+    if not parts:
+        raise DiscreetError(f"{path} holds no file; allowed endings are {', '.join(_SUFFIXES)}")
+    return parts
 
 
 @contextmanager
@@ -72,6 +99,7 @@ class Source:
     def __init__(self, path: Path, columns: list[str], types: Mapping[str, Any], null_values: list[str] | None) -> None:
         self.path, self.columns, self._types, self._nulls = path, columns, dict(types), null_values
         self.format = format_of(path)
+        self._metadata: Any = None
         with _explained(path):
             self.schema, self.rows = self._look()
         for column in columns:
@@ -81,6 +109,7 @@ class Source:
     def _look(self) -> tuple[Any, int | None]:
         if self.format == "parquet":
             with pyarrow.parquet.ParquetFile(self.path) as file:
+                self._metadata = file.metadata
                 return file.schema_arrow, file.metadata.num_rows
         if self.format == "arrow":
             with pa.memory_map(str(self.path)) as data, pa.ipc.open_file(data) as file:
@@ -99,22 +128,38 @@ class Source:
             self.path, read_options=pyarrow.csv.ReadOptions(block_size=_CSV_BLOCK), convert_options=convert
         )
 
-    def batches(self) -> Iterator[Any]:
-        """Yield record batches of the wanted columns."""
+    def batches(self, pieces: range | None = None) -> Iterator[Any]:
+        """Yield record batches of the wanted columns: of the whole file, or of some `pieces` of it."""
         with _explained(self.path):
             if self.format == "parquet":
                 # A small buffer instead of whole column chunks: row groups may be as large as the file.
-                with pyarrow.parquet.ParquetFile(self.path, buffer_size=1 << 20, pre_buffer=False) as file:
-                    yield from file.iter_batches(ROWS, columns=self.columns)
+                with pyarrow.parquet.ParquetFile(
+                    self.path, metadata=self._metadata, buffer_size=1 << 20, pre_buffer=False
+                ) as file:
+                    groups = None if pieces is None else list(pieces)
+                    yield from file.iter_batches(ROWS, groups, self.columns, use_threads=pieces is None)
             elif self.format == "arrow":
                 with pa.memory_map(str(self.path)) as data, pa.ipc.open_file(data) as file:
-                    for i in range(file.num_record_batches):
+                    for i in range(file.num_record_batches) if pieces is None else pieces:
                         batch = file.get_batch(i).select(self.columns)
                         for start in range(0, batch.num_rows, ROWS):
                             yield batch.slice(start, ROWS)
             else:
                 with self._csv(self.columns) as reader:
                     yield from reader
+
+    def pieces(self) -> list[range | None]:
+        """Return parts of the file, of some millions of rows, that threads can read side by side."""
+        if self._metadata is None:
+            return [None]
+        pieces: list[range | None] = []
+        first, rows = 0, 0
+        for group in range(self._metadata.num_row_groups):
+            rows += self._metadata.row_group(group).num_rows
+            if rows >= _PIECE or group == self._metadata.num_row_groups - 1:
+                pieces.append(range(first, group + 1))
+                first, rows = group + 1, 0
+        return pieces
 
 
 def open_values(path: Path, collection: Collection) -> Source:
@@ -150,45 +195,75 @@ def sidecar(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def open_reports(path: Path) -> tuple[Reports, Iterator[Any], int | None]:
-    """Open a file of reports: its document, its batches, its number of rows where known."""
-    if not path.exists():
-        raise DiscreetError(f"{path} does not exist")
-    kind = format_of(path)
-    if kind != "csv":
-        source = Source(path, [], {}, None)
-        reports = Reports.of_schema(source.schema, str(path))
-        source.columns = [cell.name for cell in reports.cells]
-        for name in source.columns:
-            if name not in source.schema.names:
+class ReportFile:
+    """A file of reports: its document, and its batches.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    known : mapping, optional
+        Documents that were read before and need not be certified again.
+    """
+
+    def __init__(self, path: Path, known: Mapping[str, Reports] | None = None) -> None:
+        if not path.exists():
+            raise DiscreetError(f"{path} does not exist")
+        self.path = path
+        self.is_csv = format_of(path) == "csv"
+        if self.is_csv:
+            self.document, self.rows = _beside(path)
+        else:
+            self._source = Source(path, [], {}, None)
+            self.document, self.rows = document_of(self._source.schema, str(path)).decode(), self._source.rows
+        self.reports = (known or {}).get(self.document) or Reports.from_json(self.document)
+        names = [cell.name for cell in self.reports.cells]
+        if self.is_csv:
+            types = {cell.name: pa.string() if cell.is_packed else cell.type for cell in self.reports.cells}
+            self._source = Source(path, names, types, [""])
+        for name in names:
+            if name not in self._source.schema.names:
                 raise WireError(f"{path} lacks the column {name!r}")
-        return reports, source.batches(), source.rows
+        self._source.columns = names
+
+    def pieces(self) -> list[range | None]:
+        """Return what threads can read side by side; see `Source.pieces`."""
+        return self._source.pieces()
+
+    def batches(self, pieces: range | None = None) -> Iterator[Any]:
+        """Yield batches of reports, of the whole file or of some of its pieces."""
+        if not self.is_csv:
+            yield from self._source.batches(pieces)
+            return
+        seen = 0
+        for batch in self._source.batches():
+            seen += batch.num_rows
+            yield pa.record_batch(
+                [
+                    _from_hex(batch.column(cell.name), cell.mechanism.report_bytes)
+                    if cell.is_packed
+                    else batch.column(cell.name)
+                    for cell in self.reports.cells
+                ],
+                names=[cell.name for cell in self.reports.cells],
+            )
+        if self.rows is not None and seen != self.rows:
+            raise WireError(
+                f"{self.path} has {seen} rows; its document says {self.rows}: it is cut short or was changed"
+            )
+
+
+def _beside(path: Path) -> tuple[str, int | None]:
+    """Return the document of a CSV, and the number of rows that is written into it as well."""
     beside = sidecar(path)
     if not beside.exists():
         raise WireError(f"{path} has no document beside it; {beside.name} belongs to it")
     text = beside.read_text(encoding="utf-8")
-    reports = Reports.from_json(text)
-    rows = json.loads(text).get("rows")
-    types = {cell.name: pa.string() if cell.is_packed else cell.type for cell in reports.cells}
-    source = Source(path, [cell.name for cell in reports.cells], types, [""])
-    return reports, _read_csv(source, reports, rows), rows
-
-
-def _read_csv(source: Source, reports: Reports, rows: int | None) -> Iterator[Any]:
-    seen = 0
-    for batch in source.batches():
-        seen += batch.num_rows
-        yield pa.record_batch(
-            [
-                _from_hex(batch.column(cell.name), cell.mechanism.report_bytes)
-                if cell.is_packed
-                else batch.column(cell.name)
-                for cell in reports.cells
-            ],
-            names=[cell.name for cell in reports.cells],
-        )
-    if rows is not None and seen != rows:
-        raise WireError(f"{source.path} has {seen} rows; its document says {rows}: it is cut short or was changed")
+    try:
+        document = json.loads(text)
+        rows = document.pop("rows", None)
+    except (ValueError, AttributeError):
+        return text, None  # whoever reads it will say what is wrong
+    return json.dumps(document, ensure_ascii=False), rows
 
 
 def _from_hex(column: Any, width: int) -> Any:
