@@ -57,6 +57,14 @@ test: $(STAMP)/test system  ## run the fast tests and every example in the docst
 test-slow: $(STAMP)/test system  ## run the slow tests: audits, large samples
 	@$(BIN)/python -m pytest -m slow tests
 
+.PHONY: test-flower
+test-flower: setup-flower  ## run the tests of federated learning in Flower's environment
+	@.venv-flower/bin/python -m pytest tests/federated
+
+.PHONY: flower
+flower: setup-flower  ## learn on Flower's simulation engine once, for real; writes docs/results/federated_flower.json
+	@.venv-flower/bin/python -m benchmarks.flower
+
 .PHONY: check
 check: $(STAMP)/test  ## lint, formatting, types, layers
 	$(BIN)/ruff check .
