@@ -6,6 +6,7 @@ two knots is first rounded to one of them at random, so that its expectation is 
 """
 
 import html
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
@@ -158,8 +159,7 @@ class Mechanism(ABC):
         return out
 
     def _words_of_one(self, source: Entropy) -> Sequence[int]:
-        data = source.read(8 * self.words_per_report)
-        return [int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8)]
+        return struct.unpack(f"<{self.words_per_report}Q", source.read(8 * self.words_per_report))
 
     def _check_one(self, x: Any) -> float:
         if self.numeric:

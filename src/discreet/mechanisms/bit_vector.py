@@ -45,7 +45,7 @@ class BitVector(Oracle):
                 f"reports are of type {array.dtype} and shape {array.shape}; "
                 f"allowed are rows of {self.lanes} uint64 words"
             )
-        if (array[:, -1] & ~np.uint64(self._tail_mask)).any():
+        if self._size % 64 and (array[:, -1] & ~np.uint64(self._tail_mask)).any():
             raise DomainError(f"a report has a bit at or beyond {self._size}; allowed are bits 0..{self._size - 1}")
         return np.ascontiguousarray(array)
 
@@ -53,7 +53,7 @@ class BitVector(Oracle):
         if len(reports) < 256:
             bits = np.unpackbits(reports.astype("<u8").view(np.uint8), axis=1, bitorder="little")
             return np.asarray(bits.sum(axis=0, dtype=np.int64)[: self._size])
-        from discreet.mechanisms.kernels_categorical import count_bits
+        from discreet.mechanisms.kernels_bits import count_bits
 
         counts = np.zeros(64 * self.lanes, dtype=np.int64)
         count_bits(reports, counts)

@@ -9,8 +9,16 @@ import numpy as np
 from numba import njit
 
 SHIFT = np.uint64(16)
+ONE = np.uint64(1)
+LOW = np.uint64(0xFFFFFFFF)
 SCALE = 281474976710656.0  # 2^48
-MOST_COUNTED = 512
+
+
+@njit(cache=True, nogil=True, inline="always")
+def below(word, bound):
+    """floor(word * bound / 2^64) for a bound below 2^32."""
+    high = (word >> np.uint64(32)) * np.uint64(bound)
+    return np.int64((high + (((word & LOW) * np.uint64(bound)) >> np.uint64(32))) >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True)
@@ -25,91 +33,118 @@ def round_to_lattice(x, words, stride, last, out):
 
 
 @njit(cache=True, nogil=True)
-def sample_window(positions, words, stride, offset, width, high, low, out):
-    """One cell for each position: u < width*high falls in the window, the rest outside it."""
-    inside = width * high
+def sample_window(positions, words, width, heavy, high, low, out):
+    """One cell for each position, one word a report: u below the window's weight falls in it, the rest outside.
+
+    The window's first ``heavy`` cells weigh high + 1, the others high. Without a branch several reports go side by
+    side.
+    """
+    extra = np.float64(heavy)
+    border, inside = extra * (high + 1.0), width * high + extra
     for i in range(positions.shape[0]):
-        u = np.float64(words[stride * i + offset] >> SHIFT)
+        u = np.float64(words[i] >> SHIFT)
         position = np.int64(positions[i])
-        if u < inside:
-            out[i] = position + np.int64(u / high)
-        else:
-            cell = np.int64((u - inside) / low)
-            out[i] = cell + (width if cell >= position else 0)
-
-
-@njit(cache=True, nogil=True)
-def sample_interval_window(x, words, last, width, high, low, out):
-    """Fused `round_to_lattice` and `sample_window`: two words a report."""
-    inside = width * high
-    scale = last / 2.0
-    for i in range(x.shape[0]):
-        t = (x[i] + 1.0) * scale
-        j = min(np.int64(t), last - 1)
-        threshold = np.uint64(np.int64((t - j) * SCALE + 0.5))
-        position = j + np.int64((words[2 * i] >> SHIFT) < threshold)
-        u = np.float64(words[2 * i + 1] >> SHIFT)
-        near = position + np.int64(u / high)
+        first, rest = np.int64(u / (high + 1.0)), np.int64((u - extra) / high)
+        near = position + (first if u < border else rest)
         cell = np.int64((u - inside) / low)
         far = cell + (width if cell >= position else 0)
         out[i] = near if u < inside else far
 
 
 @njit(cache=True, nogil=True)
-def sample_profile(positions, words, stride, offset, cumulative, low, out):
-    """Like `sample_window` for a window whose cells have different weights."""
-    width = cumulative.shape[0]
-    inside = cumulative[width - 1]
-    for i in range(positions.shape[0]):
-        u = np.int64(words[stride * i + offset] >> SHIFT)
-        position = np.int64(positions[i])
-        if u < inside:
-            first, size = 0, width
-            while size > 0:
-                half = size // 2
-                if cumulative[first + half] <= u:
-                    first += half + 1
-                    size -= half + 1
-                else:
-                    size = half
-            out[i] = position + first
-        else:
-            cell = np.int64(np.float64(u - inside) / low)
-            out[i] = cell + (width if cell >= position else 0)
+def sample_interval_window(x, words, last, width, heavy, high, low, out):
+    """Fused `round_to_lattice` and `sample_window`: two words a report."""
+    extra = np.float64(heavy)
+    border, inside = extra * (high + 1.0), width * high + extra
+    scale = last / 2.0
+    for i in range(x.shape[0]):
+        t = (x[i] + 1.0) * scale
+        j = min(np.int64(t), last - 1)
+        threshold = np.int64((t - j) * SCALE + 0.5)
+        position = j + np.int64(np.int64(words[2 * i] >> SHIFT) < threshold)
+        u = np.float64(words[2 * i + 1] >> SHIFT)
+        first, rest = np.int64(u / (high + 1.0)), np.int64((u - extra) / high)
+        near = position + (first if u < border else rest)
+        cell = np.int64((u - inside) / low)
+        far = cell + (width if cell >= position else 0)
+        out[i] = near if u < inside else far
 
 
 @njit(cache=True, nogil=True)
-def sample_interval_table(x, words, knots, steps, cumulative, out):
-    """Round x to one of its two neighbouring knots, then count the thresholds of that row that u has reached.
+def round_to_knots(x, words, knots, scale, places, steps, out):
+    """Round x at random to one of its two neighbouring knots; ``steps`` holds 2^48 / gap.
 
-    ``steps`` holds 2^48 / (gap to the next knot) for each knot but the last. Counting all thresholds without a branch
-    is several times faster than a binary search up to a few hundred of them; unsigned places spare a test for
-    negative ones.
+    Unsigned places spare a test for negative ones.
     """
-    last_knot = knots.shape[0] - 1
-    last = cumulative.shape[1] - 1
     for i in range(x.shape[0]):
         value = x[i]
-        left = np.uint64(0)
-        for j in range(1, last_knot):
-            left += np.uint64(value >= knots[j])
-        threshold = np.uint64(np.int64((value - knots[left]) * steps[left] + 0.5))
-        row = left + np.uint64((words[2 * i] >> SHIFT) < threshold)
-        u = np.int64(words[2 * i + 1] >> SHIFT)
-        y = np.uint64(0)
-        if last <= MOST_COUNTED:
-            for j in range(last):
-                y += np.uint64(u >= cumulative[row, j])
-        else:
-            size = np.uint64(last)
-            while size > 0:
-                half = size >> np.uint64(1)
-                if cumulative[row, y + half] <= u:
-                    y += half + np.uint64(1)
-                    size -= half + np.uint64(1)
-                else:
-                    size = half
+        left = np.uint64(places[np.uint64(np.int64((value + 1.0) * scale))])
+        left += np.uint64(value >= knots[left + ONE])
+        while value >= knots[left + ONE]:
+            left += ONE
+        threshold = np.int64((value - knots[left]) * steps[left] + 0.5)
+        out[i] = left + np.uint64(np.int64(words[2 * i] >> SHIFT) < threshold)
+
+
+@njit(cache=True, nogil=True)
+def sample_rows(rows, words, thresholds, width, bits, places, out):
+    """Count the thresholds of its row that the second word of a report has reached."""
+    shift = np.uint64(64) - bits
+    for i in range(rows.shape[0]):
+        row = np.uint64(rows[i])
+        word = words[2 * i + 1]
+        y = np.uint64(places[(row << bits) + (word >> shift)])
+        while (word >> SHIFT) >= thresholds[row * width + y]:
+            y += ONE
         out[i] = y
+
+
+@njit(cache=True, nogil=True)
+def sample_profile(positions, words, stride, offset, thresholds, bits, places, inside, low, out):
+    """Like `sample_window` for a window whose cells have different weights; the last threshold is 2^48."""
+    shift = np.uint64(64) - bits
+    width = thresholds.shape[0] - 1
+    for i in range(positions.shape[0]):
+        word = words[stride * i + offset]
+        position = np.int64(positions[i])
+        u = word >> SHIFT
+        near = np.uint64(places[word >> shift])
+        while u >= thresholds[near]:
+            near += ONE
+        cell = np.int64((np.float64(u) - inside) / low)
+        far = cell + (width if cell >= position else 0)
+        out[i] = far if np.float64(u) >= inside else position + np.int64(near)
+
+
+FEW = 4
+"""Tables of at most so many knots and outputs are sampled without looking anything up."""
+
+
+@njit(cache=True, nogil=True)
+def sample_small_table(x, words, knots, steps, cumulative, out):
+    """A table of up to four knots and outputs, all of it in registers: several reports side by side.
+
+    ``knots`` and ``steps`` have three entries (knots that there are not: infinity), ``cumulative`` four rows of three
+    (outputs that there are not: 2^48).
+    """
+    k0, k1, k2 = knots[0], knots[1], knots[2]
+    s0, s1, s2 = steps[0], steps[1], steps[2]
+    a0, a1, a2 = cumulative[0, 0], cumulative[0, 1], cumulative[0, 2]
+    b0, b1, b2 = cumulative[1, 0], cumulative[1, 1], cumulative[1, 2]
+    c0, c1, c2 = cumulative[2, 0], cumulative[2, 1], cumulative[2, 2]
+    d0, d1, d2 = cumulative[3, 0], cumulative[3, 1], cumulative[3, 2]
+    for i in range(x.shape[0]):
+        value = x[i]
+        second, third = value >= k1, value >= k2
+        knot = k2 if third else (k1 if second else k0)
+        step = s2 if third else (s1 if second else s0)
+        upper = np.int64(words[2 * i] >> SHIFT) < np.int64((value - knot) * step + 0.5)
+        row = np.int64(second) + np.int64(third) + np.int64(upper)
+        u = np.int64(words[2 * i + 1] >> SHIFT)
+        t0 = a0 if row == 0 else (b0 if row == 1 else (c0 if row == 2 else d0))
+        t1 = a1 if row == 0 else (b1 if row == 1 else (c1 if row == 2 else d1))
+        t2 = a2 if row == 0 else (b2 if row == 1 else (c2 if row == 2 else d2))
+        out[i] = np.int64(u >= t0) + np.int64(u >= t1) + np.int64(u >= t2)
 
 
 @njit(cache=True, nogil=True)

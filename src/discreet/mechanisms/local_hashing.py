@@ -88,14 +88,11 @@ class LocalHashing(PublicOracle):
         return seed * self.family.buckets + bucket
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        from discreet.mechanisms.kernels import sample_window
+        from discreet.mechanisms.kernels_categorical import sample_hashed
 
-        seeds = words[::2] >> np.uint64(64 - 2 * self.family.bits)
-        buckets = np.empty(len(values), dtype=np.int64)
-        sample_window(
-            self.family.bucket_many(values, seeds), words, 2, 1, 1, float(self.high), float(self.low), buckets
-        )
-        out[:] = seeds * np.uint64(self.family.buckets) + buckets.view(np.uint64)
+        bits, buckets = self.family.bits, self.family.buckets
+        hashes = self.family.hash_many(values, words[::2] >> np.uint64(64 - 2 * bits))
+        sample_hashed(hashes, words, bits, buckets, float(self.high), float(self.low), out)
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports have the bucket that their seed gives the category."""

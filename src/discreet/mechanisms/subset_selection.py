@@ -33,7 +33,7 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Array, check_name_parts
 from discreet.mechanisms.bit_vector import BitVector
-from discreet.mechanisms.oracle import below, below_law, largest_hit, listed
+from discreet.mechanisms.oracle import below_law, largest_hit, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, float_above
@@ -110,18 +110,17 @@ class Subset(BitVector):
         return np.asarray(np.array(table, dtype=np.int64)[elements, np.arange(self.k)].sum(axis=1))
 
     def _one(self, value: float, words: Sequence[int]) -> Array:
-        x = int(value)
         inside = words[0] >> 16 < self.hit
-        bits = 0
+        chosen = bytearray(64 * self.lanes)
         for word, j in zip(words[1:], range(self._size - 1 - self.k + inside, self._size - 1), strict=False):
-            t = below(word, j + 1)
-            one = 1 << (t + (t >= x))
-            bits |= 1 << (j + (j >= x)) if bits & one else one
-        bits |= inside << x
-        return np.frombuffer(bits.to_bytes(8 * self.lanes, "little"), dtype="<u8").astype(np.uint64)
+            t = word * (j + 1) >> 64  # oracle.below
+            chosen[j if chosen[t] else t] = 1
+        chosen.insert(int(value), inside)  # the others are numbered without the value
+        bits = np.frombuffer(chosen, dtype=np.uint8, count=64 * self.lanes)
+        return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        from discreet.mechanisms.kernels_categorical import sample_subset
+        from discreet.mechanisms.kernels_bits import sample_subset
 
         sample_subset(values, words, self.k, self._size, self.hit, out)
 
@@ -132,7 +131,7 @@ class Subset(BitVector):
             wrong = np.flatnonzero(np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.k)
             bad = int(wrong[0]) if wrong.size else -1
         else:
-            from discreet.mechanisms.kernels_categorical import count_ones
+            from discreet.mechanisms.kernels_bits import count_ones
 
             bad = int(count_ones(rows, self.k))
         if bad >= 0:

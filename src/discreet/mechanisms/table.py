@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.guides import knot_guide, threshold_guide
 from discreet.privacy.certificate import Certificate, column_ratio, table_bias
 from discreet.privacy.exact import TOTAL
 from discreet.wire import Fields
@@ -107,13 +108,33 @@ class Table(Mechanism):
         return bisect_right(self._thresholds[row], words[1] >> 16)
 
     @cached_property
-    def _arrays(self) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-        return self.inputs, np.array(self._steps), np.array(self._thresholds, dtype=np.int64)
+    def _rounding(self) -> tuple[Floats, float, Array, Floats]:
+        """What the kernel that rounds to knots takes."""
+        return (*knot_guide(self.inputs), np.array(self._steps))
+
+    @cached_property
+    def _picking(self) -> tuple[npt.NDArray[np.uint64], np.uint64, np.uint64, Array]:
+        """What the kernel that picks an output takes."""
+        return threshold_guide(np.array(self._thresholds, dtype=np.int64))
+
+    @cached_property
+    def _few_arrays(self) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+        """What the kernel for small tables takes: knots, steps and thresholds, filled up."""
+        gaps, steps = len(self._steps), np.zeros(3)
+        knots, cumulative = np.full(3, np.inf), np.full((4, 3), TOTAL)
+        knots[:gaps], steps[:gaps] = self.knots[:-1], self._steps
+        cumulative[: gaps + 1, : self.alphabet - 1] = [row[:-1] for row in self._thresholds]
+        return knots, steps, cumulative
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        from discreet.mechanisms.kernels import sample_interval_table
+        from discreet.mechanisms import kernels
 
-        sample_interval_table(values, words, *self._arrays, out)
+        if max(len(self.knots), self.alphabet) <= kernels.FEW:
+            kernels.sample_small_table(values, words, *self._few_arrays, out)
+            return
+        rows = np.empty(len(values), dtype=np.uint32)
+        kernels.round_to_knots(values, words, *self._rounding, rows)
+        kernels.sample_rows(rows, words, *self._picking, out)
 
     def operator(self, bins: int | None = None) -> "LinearOperator":
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the knots."""

@@ -82,11 +82,10 @@ class Unary(BitVector):
         return [bool(self.ones >> k & 1) for k in range(self.digits)]
 
     def _one(self, value: float, words: Sequence[int]) -> Array:
-        lanes = []
-        for lane in range(self.lanes):
+        lanes, digits = [], self._digits_low_first
+        for start in range(1, self.words_per_report, self.digits):
             bits = 0
-            for k, digit in enumerate(self._digits_low_first):
-                word = words[1 + lane * self.digits + k]
+            for word, digit in zip(words[start : start + self.digits], digits, strict=True):
                 bits = bits | word if digit else bits & word
             lanes.append(bits)
         lane, bit = divmod(int(value), 64)
@@ -96,11 +95,12 @@ class Unary(BitVector):
         return np.array(lanes, dtype=np.uint64)
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        from discreet.mechanisms.kernels_categorical import sample_unary
+        from discreet.mechanisms.kernels_bits import sample_unary
 
         digits = np.array(self._digits_low_first)
         sample_unary(values, words, self.lanes, digits, self.hit, out)
-        out[:, -1] &= np.uint64(self._tail_mask)
+        if self._size % 64:
+            out[:, -1] &= np.uint64(self._tail_mask)
 
     def _document(self) -> dict[str, Any]:
         return {"size": self._size, "hit": self.hit, "ones": self.ones, "digits": self.digits}

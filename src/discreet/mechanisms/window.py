@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.guides import threshold_guide
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL, float_above, two_weights
 from discreet.wire import Fields
@@ -157,22 +158,33 @@ class Window(Mechanism):
         cell = (u - self._thresholds[-1]) // self.low
         return cell + self.width if cell >= position else cell
 
+    @cached_property
+    def _levels(self) -> tuple[int, float, float] | None:
+        """(heavy, high, low) if the window is flat but for ``heavy`` first cells of one unit more, else None."""
+        high = self.profile[-1]
+        heavy = self.profile.count(high + 1)
+        if self.profile != (high + 1,) * heavy + (high,) * (self.width - heavy):
+            return None
+        return heavy, float(high), float(self.low)
+
+    @cached_property
+    def _guide(self) -> tuple[npt.NDArray[np.uint64], np.uint64, Array, float, float]:
+        thresholds, _, bits, places = threshold_guide(np.array([[*self._thresholds, TOTAL]], dtype=np.int64))
+        return thresholds, bits, places, float(self._thresholds[-1]), float(self.low)
+
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
         from discreet.mechanisms import kernels
 
-        flat = (self.width, float(self.profile[0]), float(self.low))
-        if self.numeric and self._flat:
-            kernels.sample_interval_window(values, words, self.positions - 1, *flat, out)
-            return
-        positions, stride = values, self.words_per_report
-        if self.numeric:
-            positions = np.empty(len(values), dtype=np.uint32)
-            kernels.round_to_lattice(values, words, stride, self.positions - 1, positions)
-        if self._flat:
-            kernels.sample_window(positions, words, stride, stride - 1, *flat, out)
+        if self._levels and self.numeric:
+            kernels.sample_interval_window(values, words, self.positions - 1, self.width, *self._levels, out)
+        elif self._levels:
+            kernels.sample_window(values, words, self.width, *self._levels, out)
         else:
-            cumulative = np.array(self._thresholds, dtype=np.int64)
-            kernels.sample_profile(positions, words, stride, stride - 1, cumulative, float(self.low), out)
+            positions, stride = values, self.words_per_report
+            if self.numeric:
+                positions = np.empty(len(values), dtype=np.uint32)
+                kernels.round_to_lattice(values, words, stride, self.positions - 1, positions)
+            kernels.sample_profile(positions, words, stride, stride - 1, *self._guide, out)
 
     def operator(self, bins: int | None = None) -> "LinearOperator":
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the positions."""

@@ -1,0 +1,75 @@
+"""The compiled samplers give what the readable ones give, where their shortcuts are most likely to err."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.hadamard_response import hadamard_response
+from discreet.mechanisms.profile import profile_window
+from discreet.privacy.exact import TOTAL
+
+
+def both(m: Mechanism, x: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the reports of the compiled path and of the readable one, for the same words."""
+    out = m._empty(len(x))
+    m._many(x, words.reshape(-1), out)
+    plain = [m._one(value, row) for value, row in zip(x.tolist(), words.tolist(), strict=True)]
+    return out.astype(np.uint64), np.array(plain, dtype=np.uint64)
+
+
+def near_thresholds(m: dc.Table, rows: np.ndarray) -> np.ndarray:
+    """Return words that hit thresholds of the table, and one unit below them."""
+    drawn = np.random.default_rng(1).integers(0, m.alphabet, len(rows))
+    at = np.array([m._thresholds[row][y] for row, y in zip(rows, drawn, strict=True)], dtype=np.uint64)
+    return np.minimum(at - (np.arange(len(rows)) % 2).astype(np.uint64), np.uint64(TOTAL - 1)) << np.uint64(16)
+
+
+@pytest.mark.parametrize("knots", [(-1, 1), (-1, -0.9999999, 1), (-1, 0.3, 0.3 + 1e-16, 0.3000001, 1), None])
+@pytest.mark.parametrize("outputs", [2, 3, 5, 40])
+def test_tables_with_crowded_knots_and_thresholds(knots: tuple[float, ...] | None, outputs: int) -> None:
+    knots = knots or tuple(np.unique([-1, 1, 0.5, *np.nextafter(0.5, 1) + 1e-9 * np.arange(20)]).tolist())
+    weights = [[2**21 + 7 * (k + j) for j in range(outputs - 1)] for k in range(len(knots))]  # all at one end
+    rows = [[*row, TOTAL - sum(row)] if k % 2 else [TOTAL - sum(row), *row] for k, row in enumerate(weights)]
+    rows = [rows[1]] * len(knots) if outputs == 2 else rows
+    m = dc.Table("crowded", 20.0, knots, rows, np.linspace(-2, 2, outputs).tolist())
+    around = np.array([[k, np.nextafter(k, 2), np.nextafter(k, -2)] for k in knots]).reshape(-1)
+    x = np.resize(around[np.abs(around) <= 1], 3000)
+    words = dc.Entropy.seeded(2).words(2 * len(x)).reshape(-1, 2).copy()
+    words[::2, 1] = near_thresholds(m, np.searchsorted(knots, x[::2], side="right").clip(1, len(knots)) - 1)
+    fast, plain = both(m, x, words)
+    assert (fast == plain).all()
+    assert len(set(plain.tolist())) == outputs  # the crowded end was reached
+
+
+@pytest.mark.parametrize("numeric", [True, False])
+@pytest.mark.parametrize("shape", [[1.0] * 7, [1.0] * 3, [0.2, 1.0, 0.2], list(np.linspace(0.1, 1, 300))])
+def test_windows_at_their_thresholds(shape: list[float], numeric: bool) -> None:
+    m = profile_window("wave", 2.0, 57, shape, numeric=numeric)
+    x = np.resize(m.inputs, 4000)
+    words = dc.Entropy.seeded(3).words(m.words_per_report * len(x)).reshape(len(x), -1).copy()
+    edges = np.array([0, *m._thresholds, *(m._thresholds[-1] + m.low * np.arange(1, 56))], dtype=np.uint64)
+    words[::3, -1] = np.resize(edges, len(words[::3])) << np.uint64(16)
+    words[1::3, -1] = np.resize(edges[1:] - np.uint64(1), len(words[1::3])) << np.uint64(16)
+    fast, plain = both(m, x, words)
+    assert (fast == plain).all()
+
+
+@pytest.mark.parametrize(
+    "m",
+    [
+        *(hadamard_response(1.3, 100, blocks=blocks) for blocks in (1, 2, 5, "best")),
+        *(dc.mechanism("projective-geometry", epsilon=e, size=size) for e, size in ((0.3, 2), (1, 1000), (3, 70_000))),
+        *(dc.mechanism("local-hashing", epsilon=e, size=size) for e, size in ((1, 2), (1, 65_536), (3, 70_000))),
+        *(dc.mechanism("subset-selection", epsilon=1, size=size) for size in (2, 63, 64, 65, 129)),
+        *(dc.mechanism("optimized-unary", epsilon=1, size=size) for size in (63, 64, 65)),
+    ],
+    ids=lambda m: f"{m.name}-{m.size}-{m.alphabet.bit_length()}",
+)
+def test_oracles_at_the_ends_of_their_words(m: Mechanism) -> None:
+    x = np.resize([0, m.size - 1, *np.random.default_rng(1).integers(0, m.size, 598)], 1200)
+    words = dc.Entropy.seeded(4).words(m.words_per_report * len(x)).reshape(len(x), -1).copy()
+    words[:100:2] = np.uint64(0)
+    words[1:100:2] = np.uint64(2**64 - 1)
+    fast, plain = both(m, x, words)
+    assert (fast == plain).all()
