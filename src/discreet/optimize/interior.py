@@ -42,25 +42,30 @@ class Interior:
 
 def _step(newton: Newton, at: Point, mean: float) -> tuple[Point, float, float]:
     """Return the next step and its primal and dual lengths; `mean` is the average complementarity now."""
-    guess = newton.direction(0.0, 0.0, 0.0)
-    primal, dual = (min(1.0, length) for length in at.lengths(guess))
-    aim = mean * max((at.moved(guess, primal, dual).gap() / at.gap()) ** 3, 1e-6)
-    targets = [aim - np.clip(v * w, -10 * mean, 10 * mean) for v, w in guess.products()]
-    step = newton.direction(*targets)
-    primal, dual = (min(1.0, 0.995 * length) for length in at.lengths(step))
+    from discreet.optimize import kernels
+
+    targets = np.zeros((2, *at.q.shape))
+    guess, primal, dual = newton.direction(targets, np.zeros(at.slack.size))
+    primal, dual = min(1.0, primal), min(1.0, dual)
+    left = kernels.gap_after(at.entries, guess.entries, primal, dual)
+    left += float((at.slack + primal * guess.slack) @ (at.weight + dual * guess.weight))
+    aim = mean * max((left / at.gap()) ** 3, 1e-6)
+    kernels.second_order(guess.entries, aim, 10 * mean, targets)
+    to_slack = aim - np.clip(guess.slack * guess.weight, -10 * mean, 10 * mean)
+    step, primal, dual = newton.direction(targets, to_slack)
+    primal, dual = min(1.0, 0.995 * primal), min(1.0, 0.995 * dual)
     for _ in range(2):
         if min(primal, dual) > 0.9:
             break
-        # Gondzio: ask for the products that a longer step would leave far from the aim to come back
-        ahead = at.moved(step, min(1.0, max(1.5 * primal, primal + 0.1)), min(1.0, max(1.5 * dual, dual + 0.1)))
-        for k, (v, w) in enumerate(ahead.products()):
-            product = v * w
-            targets[k] = targets[k] + np.maximum(np.clip(product, 0.1 * aim, 10 * aim) - product, -10 * aim)
-        other = newton.direction(*targets)
-        lengths = [min(1.0, 0.995 * length) for length in at.lengths(other)]
-        if sum(lengths) <= primal + dual + 0.02:
+        ahead = min(1.0, max(1.5 * primal, primal + 0.1)), min(1.0, max(1.5 * dual, dual + 0.1))
+        kernels.centre(at.entries, step.entries, *ahead, aim, targets)
+        product = (at.slack + ahead[0] * step.slack) * (at.weight + ahead[1] * step.weight)
+        to_slack = to_slack + np.maximum(np.clip(product, 0.1 * aim, 10 * aim) - product, -10 * aim)
+        other, *lengths = newton.direction(targets, to_slack)
+        further = [min(1.0, 0.995 * length) for length in lengths]
+        if sum(further) <= primal + dual + 0.02:
             break
-        step, (primal, dual) = other, lengths
+        step, (primal, dual) = other, further
     return step, primal, dual
 
 

@@ -11,6 +11,7 @@ diagonal in x but for the common dt; what is left for the duals is sum_y u_y u_y
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,53 +30,38 @@ class Ceiling:
 
 @dataclass
 class Point:
-    """A point of the path, or a step along it."""
+    """A point of the path, or a step along it; `entries` are q, above, below, alpha and beta, stacked."""
 
-    q: Array
+    entries: Array
     t: Array
-    above: Array  # q - t
-    below: Array  # e^epsilon t - q
-    alpha: Array  # dual of above
-    beta: Array  # dual of below
     duals: Array
     free: Array  # second moments, then V (a ceiling only)
     slack: Array
     weight: Array  # dual of slack
 
-    def gap(self) -> float:
-        return float(sum(np.vdot(value, dual) for value, dual in self.products()))
+    @property
+    def q(self) -> Array:
+        return np.asarray(self.entries[0])
 
-    def products(self) -> tuple[tuple[Array, Array], ...]:
-        return (self.above, self.alpha), (self.below, self.beta), (self.slack, self.weight)
+    def gap(self) -> float:
+        values, duals = self.entries[1:3].ravel(), self.entries[3:5].ravel()
+        return float(values @ duals) + float(self.slack @ self.weight)
 
     def moved(self, step: Point, primal: float, dual: float) -> Point:
+        entries = self.entries.copy()
+        entries[:3] += primal * step.entries[:3]
+        entries[3:] += dual * step.entries[3:]
         return Point(
-            self.q + primal * step.q,
+            entries,
             self.t + primal * step.t,
-            self.above + primal * step.above,
-            self.below + primal * step.below,
-            self.alpha + dual * step.alpha,
-            self.beta + dual * step.beta,
             self.duals + dual * step.duals,
             self.free + primal * step.free,
             self.slack + primal * step.slack,
             self.weight + dual * step.weight,
         )
 
-    def lengths(self, step: Point) -> tuple[float, float]:
-        """Return the longest primal and dual steps that keep every sign."""
-        primal = min(longest(self.above, step.above), longest(self.below, step.below), longest(self.slack, step.slack))
-        dual = min(longest(self.alpha, step.alpha), longest(self.beta, step.beta), longest(self.weight, step.weight))
-        return primal, dual
-
     def finite(self) -> bool:
-        return all(np.isfinite(part).all() for part in vars(self).values())
-
-
-def longest(values: Array, steps: Array) -> float:
-    """Return how far `values` can move along `steps` before one of them is zero."""
-    ratio = float((steps / values).min(initial=0.0))
-    return -1.0 / ratio if ratio < 0 else np.inf
+        return all(math.isfinite(float(part.sum())) for part in vars(self).values())
 
 
 class Rows:
@@ -83,6 +69,7 @@ class Rows:
 
     def __init__(self, outputs: Array, groups: int, moments: int, symmetric: bool) -> None:
         self.features = np.vander(outputs, moments, increasing=True).T.copy()
+        self.powers = np.vander(outputs, 2 * moments - 1, increasing=True)
         self.signs = np.array([(-1.0) ** m for m in range(moments)])[:, None]
         self.symmetric, self.groups, self.moments = symmetric, groups, moments
 
@@ -100,43 +87,42 @@ class Rows:
         return np.asarray(duals.T @ self.features)
 
     def schur(self, inverse: Array, mix: Array, stiffness: Array) -> tuple[Array, Array]:
-        """Return sum_y u_y u_y' / stiffness_y plus the diagonal blocks, and the matrix of the u_y."""
-        groups = self.groups
-        arms = np.empty((self.moments * groups, stiffness.size))
-        for m in range(self.moments):
+        """Return the upper half of sum_y u_y u_y' / stiffness_y plus diagonal blocks, and the matrix of the u_y."""
+        from scipy.linalg.blas import dsyrk
+
+        groups, moments = self.groups, self.moments
+        arms = np.empty((moments * groups, stiffness.size))
+        for m in range(moments):
             np.multiply(self.fold(mix.T, self.signs[m, 0]).T, self.features[m], out=arms[m * groups :][:groups])
-        matrix = (arms / stiffness) @ arms.T
+        matrix = dsyrk(1.0, (arms / np.sqrt(stiffness)).T, trans=1)
+        blocks = inverse @ self.powers
         index = np.arange(groups)
-        for m in range(self.moments):
-            for k in range(m, self.moments):
-                block = self.fold(inverse @ (self.features[m] * self.features[k]), (-1.0) ** (m + k))
-                matrix[m * groups + index, k * groups + index] += block
-                if k != m:
-                    matrix[k * groups + index, m * groups + index] += block
-        return matrix, arms
+        for m in range(moments):
+            for k in range(m, moments):
+                matrix[m * groups + index, k * groups + index] += self.fold(blocks[:, m + k], (-1.0) ** (m + k))
+        return np.asarray(matrix), arms
 
 
 class Newton:
     """Newton's equations at one point, factorised; `direction` solves them for given complementarity targets."""
 
     def __init__(self, problem: Problem, at: Point) -> None:
-        from scipy.linalg import cho_factor
+        from scipy.linalg.lapack import dpotrf
+
+        from discreet.optimize import kernels
 
         self.problem, self.at = problem, at
-        rows, ratio = problem.rows, problem.ratio
-        self.a_over, self.b_over = at.alpha / at.above, at.beta / at.below
-        self.inverse = 1.0 / (self.a_over + self.b_over)
-        self.mix = (self.a_over + ratio * self.b_over) * self.inverse
-        self.stiffness = (ratio - 1) ** 2 * (self.a_over * self.b_over * self.inverse).sum(0)
-        self.schur, self.arms = rows.schur(self.inverse, self.mix, self.stiffness)
+        rows = problem.rows
+        self.parts, self.stiffness = np.empty((8, *problem.shape)), np.empty(problem.shape[1])
+        kernels.prepare(at.entries, problem.ratio, self.parts, self.stiffness)
+        self.schur, self.arms = rows.schur(self.parts[2], self.parts[3], self.stiffness)
         self.norm = 1.0 / np.sqrt(np.diag(self.schur))
         scaled = self.schur * self.norm[:, None] * self.norm
         for shift in (0.0, 1e-14, 1e-13, 1e-12, 1e-10):  # the last iterations lose the smallest eigenvalues
-            try:
-                self.factor = cho_factor(scaled + shift * np.eye(self.norm.size), lower=True, check_finite=False)
+            shifted = scaled + shift * np.eye(self.norm.size) if shift else scaled
+            self.factor, failed = dpotrf(shifted, clean=0)
+            if not failed and self.factor.diagonal().min() > 5e-8:  # a smaller pivot is rounding, and may be anything
                 break
-            except np.linalg.LinAlgError:
-                continue
         else:
             raise np.linalg.LinAlgError("Newton's equations are singular")
         self.missing = problem.missing(at)
@@ -153,21 +139,25 @@ class Newton:
 
     def backward(self, right: Array) -> Array:
         """Solve with the Schur complement; one refinement."""
-        from scipy.linalg import cho_solve
+        from scipy.linalg.blas import dsymm
+        from scipy.linalg.lapack import dpotrs
 
         norm = self.norm if right.ndim == 1 else self.norm[:, None]
-        answer = cho_solve(self.factor, right * norm, check_finite=False) * norm
-        rest = right - self.schur @ answer
-        return np.asarray(answer + cho_solve(self.factor, rest * norm, check_finite=False) * norm)
+        answer = dpotrs(self.factor, right * norm)[0] * norm
+        rest = right - dsymm(1.0, self.schur, answer).reshape(right.shape)
+        return np.asarray(answer + dpotrs(self.factor, rest * norm)[0] * norm)
 
-    def direction(self, to_above: Array | float, to_below: Array | float, to_slack: Array | float) -> Point:
-        """Step towards alpha*above = to_above, beta*below = to_below, weight*slack = to_slack."""
+    def direction(self, targets: Array, to_slack: Array) -> tuple[Point, float, float]:
+        """Step towards the targets of alpha above and beta below, and weight slack = to_slack.
+
+        Also return how far it may be gone until a value or a dual is zero.
+        """
+        from discreet.optimize import kernels
+
         at, rows, ratio, spread = self.at, self.problem.rows, self.problem.ratio, self.problem.spread
-        alpha, beta = to_above / at.above, to_below / at.below
-        force = alpha - beta - self.reduced
-        lift = ((self.mix * force).sum(0) - alpha.sum(0) + ratio * beta.sum(0)) / self.stiffness
-        right = (self.missing - rows.apply(force * self.inverse + self.mix * lift)).ravel()
-        step = self.backward(right)
+        force, lift = np.empty((2, *self.problem.shape)), np.empty(at.t.size)
+        kernels.push(targets, self.reduced, self.parts, self.stiffness, ratio, force, lift)
+        step = self.backward((self.missing - rows.apply(force[1])).ravel())
         free, slack, weight = at.free[:0], at.slack[:0], at.weight[:0]
         if spread.size:
             # spread = (-E, 1), free = (M, V), slack = spread free + o;   stationary: (duals_2, 0) - spread'w = -(0, 1)
@@ -184,11 +174,13 @@ class Newton:
             weight = to_slack / at.slack - at.weight - self.hold * slack
         duals = step.reshape(rows.moments, rows.groups)
         t = lift + (step @ self.arms) / self.stiffness
-        q = self.inverse * (rows.adjoint(duals) + force) + self.mix * t
-        above, below = q - t, ratio * t - q
-        alpha = alpha - at.alpha - self.a_over * above
-        beta = beta - at.beta - self.b_over * below
-        return Point(q, t, above, below, alpha, beta, duals, free, slack, weight)
+        entries = np.empty_like(at.entries)
+        primal, dual = kernels.advance(rows.adjoint(duals), force, t, at.entries, targets, self.parts, ratio, entries)
+        if spread.size:
+            primal = min(primal, float((slack / at.slack).min()))
+            dual = min(dual, float((weight / at.weight).min()))
+        found = Point(entries, t, duals, free, slack, weight)
+        return found, -1.0 / primal if primal < 0 else np.inf, -1.0 / dual if dual < 0 else np.inf
 
 
 class Problem:
@@ -221,18 +213,8 @@ class Problem:
             slack = self.spread @ free + self.offsets
         alpha = np.full(self.shape, level)
         duals = np.zeros((self.rows.moments, self.rows.groups))
-        return Point(
-            q,
-            t,
-            q - t,
-            self.ratio * t - q,
-            alpha,
-            alpha / self.ratio,
-            duals,
-            free,
-            slack,
-            np.full(points, 1 / (points or 1)),
-        )
+        entries = np.array([q, q - t, self.ratio * t - q, alpha, alpha / self.ratio])
+        return Point(entries, t, duals, free, slack, np.full(points, 1 / (points or 1)))
 
     def missing(self, at: Point) -> Array:
         moments = self.rows.apply(at.q)

@@ -46,7 +46,26 @@ def price_everywhere(prior: Array, duals: Array, ratio: float) -> tuple[Array, A
     return np.asarray((square * where - linear) * where - constant), np.asarray(where)
 
 
-def lower_bound(knots: Array, prior: Array, duals: Array, ratio: float, outputs: Array | None = None) -> float:
-    """Return what no channel can go below: sum p E[y^2|x] over the given outputs, or over all real ones."""
-    worst = price_everywhere(prior, duals, ratio)[0] if outputs is None else price(outputs, prior, duals, ratio)
-    return float(duals[0].sum() + duals[1] @ knots + min(0.0, float(worst.min())))
+def lower_bound(
+    knots: Array, prior: Array, duals: Array, ratio: float, outputs: Array | None = None, lifts: int = 4
+) -> float:
+    """Return what no channel can go below: sum p E[y^2|x] over the given outputs, or over all real ones.
+
+    Where min f < 0, the whole of it is a high price, for channels hold far less than one unit when e^epsilon is large.
+    Lowering every level by d costs (N+1) d and lifts f, where it is least, by d times the sum of its pattern: Newton's
+    method for the concave d -> min f. Duals after any number of such steps give a bound; the best one counts.
+    """
+    level, slope = duals
+    best = -np.inf
+    for _ in range(lifts + 1):
+        moved = np.array([level, slope])
+        worth, where = (
+            price_everywhere(prior, moved, ratio) if outputs is None else (price(outputs, prior, moved, ratio), outputs)
+        )
+        k = int(worth.argmin())
+        best = max(best, float(level.sum() + slope @ knots + min(0.0, float(worth[k]))))
+        if worth[k] >= 0:
+            break
+        gain = (prior * where[k] - slope) * where[k] - level
+        level = level + worth[k] / np.where(gain < 0, ratio, 1.0).sum()
+    return best

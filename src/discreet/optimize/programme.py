@@ -121,8 +121,8 @@ def solve(
     outputs: ArrayLike | None = None,
     *,
     tolerance: float = 1e-8,
-    gap: float = 3e-5,
-    rounds: int = 12,
+    gap: float = 1e-5,
+    rounds: int = 16,
 ) -> Solution:
     """Return the channel of least expected variance under the prior, on the given outputs or on free ones.
 
@@ -143,13 +143,15 @@ def solve(
     least, ratio = reach(epsilon), math.exp(epsilon)
     y = np.union1d(np.linspace(-1.6 * least, 1.6 * least, max(4 * x.size, 64)), [-least, 0.0, least])
     best: Solution | None = None
-    bound, iterations = -np.inf, 0
+    bound, iterations, left = -np.inf, 0, 1e-2
     for _ in range(rounds):
-        found, duals = _given(x, p, epsilon, y, 1e-6, everywhere=True)
+        # duals in the middle of what is still possible point to better outputs than those of a corner
+        found, duals = _given(x, p, epsilon, y, max(1e-6, left / 10), everywhere=True)
         bound, iterations = max(bound, found.lower_bound), iterations + found.iterations
         if best is None or found.objective < best.objective:
             best = found
-        if best.objective - bound <= gap * best.objective:
+        left = min(left, 1 - bound / best.objective)
+        if left <= gap:
             break
         y = _refined(found, *pricing.price_everywhere(smoothed(p), duals, ratio))
     assert best is not None
@@ -180,16 +182,12 @@ def short(values: Array) -> Array:
 
 
 def _refined(found: Solution, worth: Array, where: Array) -> Array:
-    """Keep the outputs with mass and their neighbours, and add the local minima of the pricing."""
-    mass = found.probabilities.max(0)
-    heavy = mass > 1e-7
-    keep = heavy.copy()
-    keep[1:] |= heavy[:-1]
-    keep[:-1] |= heavy[1:]
-    kept = merged(found.values[keep], np.maximum(mass[keep], 1e-9), max(4 * found.knots.size, 64))
+    """Keep the outputs with mass and the two ends, and add the local minima of the pricing."""
+    heavy = found.probabilities.max(0) > 5e-5
+    heavy[[0, -1]] = True
     padded = np.concatenate([[np.inf], worth, [np.inf]])
     dips = (worth < 0) & (worth <= padded[:-2]) & (worth <= padded[2:])
-    return np.unique(np.round(np.concatenate([kept, where[dips], found.values[[0, -1]]]), 10))
+    return np.unique(np.round(np.concatenate([found.values[heavy], where[dips]]), 10))
 
 
 def merged(values: Array, mass: Array, most: int) -> Array:
