@@ -93,6 +93,16 @@ class Cell:
         return self.mechanism.unpack(b"" if data is None else data[start : start + len(fixed) * width].to_pybytes())
 
 
+def cells_of(mechanisms: Mapping[str, Mechanism]) -> tuple[Cell, ...]:
+    """Return the columns of reports that belong to no collection (those of devices, say): a mechanism for each."""
+    if not isinstance(mechanisms, Mapping) or not mechanisms:
+        raise DiscreetError("reports are a document of a collection, or a mapping with a mechanism for each column")
+    for column, mechanism in mechanisms.items():
+        if not isinstance(column, str) or not isinstance(mechanism, Mechanism):
+            raise DiscreetError(f"column {column!r} has {mechanism!r}; allowed is a mechanism for each name")
+    return tuple(Cell(column, column, 1, "all", mechanism) for column, mechanism in mechanisms.items())
+
+
 def tally_cells(cells: Iterable[Cell], batch: Any) -> Tallies:
     """Count a batch of reports, column by column."""
     tallies = {}
