@@ -49,6 +49,14 @@ setup-flower:  ## make .venv-flower: Flower pins older versions of what we use, 
 	@$(MAKE) VENV=.venv-flower .venv-flower/.stamp/flower
 	@echo "Ready: .venv-flower/bin/discreet, or 'source .venv-flower/bin/activate'."
 
+.PHONY: setup-peers
+setup-peers: .venv-peers  ## make .venv-peers: pure-ldp and multi-freq-ldpy need older versions of what we use
+	@echo "Ready: 'discreet bench' finds it."
+
+.venv-peers: src/discreet/bench/constraints-peers.txt | $(STAMP)/test
+	@echo "Making .venv-peers"
+	@$(BIN)/python -m discreet.bench.peers && touch $@
+
 .PHONY: test
 test: $(STAMP)/test system  ## run the fast tests and every example in the docstrings
 	@$(BIN)/python -m pytest --doctest-modules tests src/discreet
@@ -78,8 +86,8 @@ format: $(STAMP)/test  ## format the code and mend what the linter can mend
 	@$(BIN)/ruff check --fix .
 
 .PHONY: bench
-bench: $(STAMP)/test  ## measure speed and accuracy
-	@$(BIN)/python -m benchmarks
+bench: $(STAMP)/test  ## measure speed and accuracy beside the peers, into out/bench
+	@$(BIN)/discreet bench --out $(OUT)/bench
 
 .PHONY: docs
 docs: $(STAMP)/docs  ## build the documentation into out/site
@@ -117,7 +125,7 @@ clean:  ## remove caches and everything make wrote, but not the environment
 
 .PHONY: clean-all
 clean-all: clean  ## remove the environments as well
-	@rm -rf .venv .venv-flower
+	@rm -rf .venv .venv-flower .venv-peers
 
 # ---- environments -----------------------------------------------------------------------------
 

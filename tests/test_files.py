@@ -513,7 +513,7 @@ def test_an_empty_file_has_no_answer(tmp_path):
 
 @pytest.mark.slow
 def test_memory_is_bounded():
-    from benchmarks.files import run
+    from discreet.bench.files import run
 
     found = run(20_000_000)
     for step in ("privatize", "estimate"):

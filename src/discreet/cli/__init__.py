@@ -7,6 +7,7 @@ it found to `common.show_json` or to rich. To add one, write its module and name
 from discreet.cli import (
     advise,
     audit,
+    bench,
     budget,
     campaign,
     certify,
@@ -22,7 +23,9 @@ from discreet.cli.common import app
 
 __all__ = ["app", "main"]
 
-VERBS = (demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, reproduce)
+VERBS = (
+    demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, reproduce, bench,
+)  # fmt: skip
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 
 for verb in VERBS:

@@ -1,0 +1,164 @@
+"""Accuracy: errors of frequencies beside the peers' at equal epsilon and people; exact variances of means.
+
+Frequencies: the same people (Zipf) answer ours and theirs, each with its own noise, and the squared errors are averaged
+over categories and repeats. Raw estimates of the same law must agree, with each other and with the exact variance: that
+is the check that the peers do the same thing. What differs is the post-processing. Means: no peer package has any, so
+the closed forms of the usual mechanisms stand beside ours; the floor is what no unbiased mechanism can be below.
+"""
+
+import math
+from collections import defaultdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.bench.rows import Row, Settings, Task
+from discreet.domains import Categories, Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.registry import mechanism
+from discreet.plans.frequency import POST, Frequency, oracle_frequencies
+from discreet.plans.mean import Mean
+
+PART = "accuracy"
+EPSILON = 1.0
+SIZE = 64
+ORACLES = (
+    "randomized-response",
+    "basic-rappor",
+    "optimized-unary",
+    "local-hashing",
+    "subset-selection",
+    "hadamard-response",
+    "hadamard-randomized-response",
+)
+UNIT = "mean squared error"
+
+
+def tasks(settings: Settings) -> dict[str, Task]:
+    """Return the two questions."""
+    return {"frequencies": partial(frequencies, settings), "means": means}
+
+
+def zipf(size: int, people: int) -> Any:
+    """Return how many people hold each value, the first most often.
+
+    Examples
+    --------
+    >>> zipf(3, 11)
+    array([6, 3, 2])
+    """
+    share = 1 / np.arange(1, size + 1)
+    edges = np.rint(np.concatenate([[0], np.cumsum(share)]) / share.sum() * people)
+    return np.diff(edges).astype(np.int64)
+
+
+def frequencies(settings: Settings) -> list[Row]:
+    """Measure the errors of every oracle that a peer has, and of the plan's own choice."""
+    people = zipf(SIZE, 5_000 if settings.quick else 20_000)
+    repeats = 4 if settings.quick else 40
+    truth, n = people / people.sum(), int(people.sum())
+    ours: dict[tuple[str, str], list[float]] = defaultdict(list)
+    theirs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    plan = Frequency(Categories(range(SIZE)), EPSILON)
+    for _ in range(repeats):
+        for name in dict.fromkeys((*ORACLES, plan.method)):
+            for post, error in _errors(name, people, truth).items():
+                ours[name, post].append(error)
+            for peer in settings.peers_of(name):
+                assert settings.peers is not None
+                request = {"do": "errors", "peer": peer, "size": SIZE, "epsilon": EPSILON, "people": people.tolist()}
+                for kind, error in settings.peers.ask(**request)["errors"].items():
+                    theirs[name, peer, kind].append(error)
+    mine = {key: float(np.mean(errors)) for key, errors in ours.items()}
+    others = {key: float(np.mean(errors)) for key, errors in theirs.items()}
+    about = {"people": n, "repeats": repeats, "size": SIZE, "epsilon": EPSILON}
+    rows = []
+    for name in ORACLES:
+        exact = float(mechanism(name, EPSILON, size=SIZE).frequency_variance(truth, n).mean())
+        raw = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name and kind == "raw"})
+        rows.append(
+            Row(
+                PART, f"raw frequencies {name} d={SIZE}", "accuracy", UNIT, mine[name, "raw"], *raw, exact,
+                "the exact variance of the law", note="the same law: ratios near 1 are right", details=about,
+            )
+        )  # fmt: skip
+        least, post = min((e, kind) for (o, kind), e in mine.items() if o == name)
+        best = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name})
+        note = f"the best post-processing of each: {post} here"
+        details = about | {"post": {kind: e for (o, kind), e in mine.items() if o == name}} | _kinds(others, name)
+        rows.append(
+            Row(PART, f"frequencies {name} d={SIZE}", "accuracy", UNIT, least, *best, note=note, details=details)
+        )
+    best = _best({(peer, kind): e for (_, peer, kind), e in others.items()})
+    rows.append(
+        Row(
+            PART, f"frequencies by default d={SIZE}", "accuracy", UNIT, mine[plan.method, plan.post], *best,
+            note=f"{plan.method} and {plan.post} here; of the peers the best of all, in hindsight", details=about,
+        )
+    )  # fmt: skip
+    return rows
+
+
+def _errors(name: str, people: Any, truth: Any) -> dict[str, float]:
+    """Let everyone answer once; return the mean squared error after each post-processing."""
+    oracle = mechanism(name, EPSILON, size=SIZE)
+    tally = oracle.tally(oracle.privatize(np.repeat(np.arange(SIZE), people)))
+    raw, _ = oracle_frequencies(oracle, tally)
+    found = {}
+    for post in POST:
+        try:
+            Frequency(Categories(range(SIZE)), EPSILON, method=name, post=post)
+        except DiscreetError:  # maximum likelihood needs an oracle whose tally counts whole reports
+            continue
+        found[post] = float(np.mean((POST[post](oracle, tally, raw) - truth) ** 2))
+    return found
+
+
+def _best(found: dict[tuple[str, str], float]) -> tuple[float | None, str | None]:
+    if not found:
+        return None, None
+    (peer, kind), error = min(found.items(), key=lambda item: item[1])
+    return error, f"{peer}, {kind}"
+
+
+def _kinds(others: dict[tuple[str, str, str], float], name: str) -> dict[str, Any]:
+    return {"peers": {f"{peer}, {kind}": e for (o, peer, kind), e in others.items() if o == name}}
+
+
+def usual_variance(epsilon: float) -> tuple[float, str]:
+    """Return the least worst-case variance of Laplace, Duchi, piecewise and hybrid on [-1, 1], and whose it is.
+
+    Examples
+    --------
+    >>> usual_variance(1.0)  # doctest: +ELLIPSIS
+    (4.289..., 'hybrid')
+    """
+    c, h = math.exp(epsilon), math.exp(epsilon / 2)
+    duchi = ((c + 1) / (c - 1)) ** 2
+    forms = {
+        "Laplace": 8 / epsilon**2,
+        "Duchi": duchi,
+        "piecewise": 4 * h / (3 * (h - 1) ** 2),
+        # piecewise with probability 1 - e^(-epsilon/2), Duchi otherwise [Wang et al. 2019, section III]
+        "hybrid": (h + 3) / (3 * h * (h - 1)) + duchi / h if epsilon > 0.61 else duchi,
+    }
+    name = min(forms, key=lambda form: forms[form])
+    return forms[name], name
+
+
+def means() -> list[Row]:
+    """Compare exact worst-case variances of one report."""
+    rows = []
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        chosen = Mean(Interval(-1, 1), epsilon=epsilon).mechanism
+        usual, name = usual_variance(epsilon)
+        limit = mechanism("minimax", epsilon).worst_case_variance
+        rows.append(
+            Row(
+                PART, f"mean epsilon={epsilon:g}", "accuracy", "worst-case variance", chosen.worst_case_variance,
+                usual, f"{name}, closed form", limit, "the linear programme's limit for unbiased mechanisms",
+                note=f"{chosen.name}, {chosen.certificate.bits} bits a report; exact, nothing is drawn",
+            )
+        )  # fmt: skip
+    return rows

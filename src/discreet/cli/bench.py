@@ -1,0 +1,151 @@
+"""`discreet bench`: speed and accuracy beside the peers and the floors."""
+
+import json
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console, examples, show_json
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.bench.peers import Peers
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command(
+        "bench",
+        epilog=examples(
+            "discreet bench --quick",
+            "discreet bench --only mechanisms:duchi --only accuracy --json",
+            "discreet bench --peers .venv-peers/bin/python --out out/bench",
+        ),
+    )(bench)
+
+
+def bench(
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and repeats: about three minutes.")] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A part (mechanisms, accuracy, …) or part:task; may be repeated.")
+    ] = None,
+    peers: Annotated[
+        Path | None,
+        typer.Option(
+            help="Interpreter of an environment with pure-ldp and multi-freq-ldpy.",
+            show_default=".venv-peers here, else one in the cache folder, made once",
+        ),
+    ] = None,
+    no_peers: Annotated[bool, typer.Option("--no-peers", help="Measure ours and the floors only.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for report.html and bench.json.", file_okay=False)] = Path(
+        "out/bench"
+    ),
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Write into docs/ of the clone in this folder as well.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure speed and accuracy beside the peers, in one run.
+
+    Every client and server, the reconstruction of distributions, linear programmes, files, the collector, Spark and
+    scaling; beside pure-ldp, multi-freq-ldpy, dense EM and HiGHS; and beside what nothing can be faster than: keystream
+    and memory. Times are CPU time, the best of interleaved repeats.
+    """
+    from discreet.bench import chosen, run
+    from discreet.bench.page import html, markdown
+    from discreet.bench.rows import Settings
+
+    if publish and not Path("docs").is_dir():
+        raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
+    if peers is not None and no_peers:
+        raise DiscreetError("--peers and --no-peers were both given; one of them is enough")
+    names = only or []
+    chosen(names, Settings(quick))  # a wrong name is said now rather than after the peers have started
+    out.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        others, why = _peers(peers, no_peers)
+        if others is not None:
+            stack.callback(others.close)
+        found = run(names, Settings(quick, others), stack.enter_context(_Progress()), why)
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    (out / "bench.json").write_text(text, "utf-8")
+    (out / "report.html").write_text(html(found), "utf-8")
+    if publish:
+        (Path("docs") / "results" / "bench.json").write_text(text, "utf-8")
+        (Path("docs") / "benchmarks.md").write_text(markdown(found), "utf-8")
+    if as_json:
+        show_json(found)
+        return
+    _show(found)
+    console().print(f"Report: [bold]{out / 'report.html'}[/bold]", soft_wrap=True)
+
+
+def _peers(named: Path | None, unwanted: bool) -> tuple["Peers | None", str]:
+    """Start the peers; return them, or why there are none."""
+    from discreet.bench.peers import Peers, find
+
+    if unwanted:
+        return None, "not asked for"
+    try:
+        return Peers(find(named, lambda text: typer.echo(text, err=True))), ""
+    except DiscreetError as error:
+        if named is not None:
+            raise
+        typer.echo(f"Without peers: {error}", err=True)
+        return None, str(error)
+
+
+class _Progress:
+    """Progress on stderr: a bar for a person, a line a task for a file."""
+
+    def __enter__(self) -> "_Progress":
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = Progress(*columns, console=console(stderr=True), transient=True) if sys.stderr.isatty() else None
+        if self._bar is not None:
+            self._bar.start()
+            self._task = self._bar.add_task("")
+        return self
+
+    def __call__(self, text: str, done: int, total: int) -> None:
+        if self._bar is None:
+            typer.echo(f"[{done + 1}/{total}] {text}", err=True)
+        else:
+            self._bar.update(self._task, description=text, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from discreet.bench import PARTS
+    from discreet.bench.page import amount, times
+
+    shown = console()
+    for part, title in PARTS.items():
+        rows = [row for row in found["rows"] if row["part"] == part]
+        if not rows:
+            continue
+        table = Table(title=f"[bold]{title}[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
+        for head, justify in (("", "left"), ("ours", "right"), ("best peer", "right"), ("times better", "right"),
+                              ("floor", "right"), ("times floor", "right")):  # fmt: skip
+            table.add_column(head, justify="right" if justify == "right" else "left")
+        for row in rows:
+            style = "yellow" if row["meets"] is False else None
+            cells = [amount(row[key], row["unit"]) for key in ("ours", "best_peer", "floor")]
+            table.add_row(
+                escape(row["name"]), cells[0], cells[1], times(row["ratio_to_best_peer"]), cells[2],
+                times(row["ratio_to_floor"]), style=style,
+            )  # fmt: skip
+        shown.print(table)
+    for note in found["notes"]:
+        shown.print(f"[dim]· {escape(note)}[/dim]")
