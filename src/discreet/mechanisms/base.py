@@ -27,6 +27,8 @@ from discreet.tallies import Tally
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
+    from discreet.mechanisms.draws import Random
+
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
@@ -228,6 +230,39 @@ class Mechanism(ABC):
         counts = np.zeros(self.alphabet, dtype=np.int64)
         count_values(reports, counts)
         return counts
+
+    # -- simulation ---------------------------------------------------------------------------------------
+
+    def draw_tally(self, inputs: Any, shares: Any, people: int, random: "Random") -> Tally:
+        """Draw the tally of very many people straight from its law: simulation only.
+
+        Parameters
+        ----------
+        inputs, shares : array_like
+            Each person holds, independently, one of these canonical inputs with the probability of its share.
+        people : int
+            How many people, up to 10^12.
+        random : numpy.random.Generator
+            Such as `discreet.mechanisms.draws.generator` gives.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> from discreet.mechanisms.draws import generator
+        >>> m = dc.mechanism("duchi", epsilon=1)
+        >>> tally = m.draw_tally([-1, 0.5], [0.2, 0.8], people=10**10, random=generator(7))
+        >>> tally.n, round(float(tally.counts @ m.values) / tally.n, 3)
+        (10000000000, 0.2)
+        """
+        checked = self.check_inputs(inputs)
+        weights = np.asarray(shares, dtype=np.float64)
+        return Tally(self.id, people, self._draw(checked, weights / weights.sum(), people, random))
+
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+        """Draw counts for checked inputs; a shape whose tally does not count each report may know its law."""
+        from discreet.mechanisms.draws import draw_counts
+
+        return draw_counts(self, inputs, shares, people, random)
 
     def check_tally(self, tally: Tally) -> Tally:
         """Return the tally if it is of this mechanism."""

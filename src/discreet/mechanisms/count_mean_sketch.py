@@ -26,6 +26,7 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
 from discreet.mechanisms.basic_rappor import symmetric
+from discreet.mechanisms.draws import Random, mass, multinomial
 from discreet.mechanisms.hash_family import smallest_family
 from discreet.mechanisms.oracle import PublicOracle, listed
 from discreet.mechanisms.registry import register
@@ -129,6 +130,10 @@ class Sketch(PublicOracle):
         cuts = np.searchsorted(reports[order, 0], np.arange(1, self.hashes))
         parts = np.split(np.ascontiguousarray(reports[order, 1:]), cuts)
         return np.concatenate([self.bits._count(part) for part in parts])
+
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: Random) -> npt.NDArray[np.int64]:
+        held = multinomial(people, self._scatter(mass(self, inputs, shares)), random).reshape(self.hashes, self.width)
+        return self.bits.flip(held, held.sum(axis=1, keepdims=True), random).reshape(-1)
 
     def support_counts(self, tally: Tally) -> npt.NDArray[np.int64]:
         """Return the ones in each value's bucket, over all functions."""

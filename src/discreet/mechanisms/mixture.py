@@ -21,6 +21,8 @@ from discreet.wire import Fields
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
+    from discreet.mechanisms.draws import Random
+
 COIN = 1 << 16
 
 
@@ -114,6 +116,11 @@ class Mixture(Mechanism):
         self.parts[0]._many(values, words, first)
         self.parts[1]._many(values, words, second)
         toss(words, self.coin, first, second, self.parts[0].alphabet, out)
+
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+        coins = random.binomial(people, self.shares[0])
+        counts = zip(self.parts, (coins, people - coins), strict=True)
+        return np.concatenate([part._draw(inputs, shares, count, random) for part, count in counts])
 
     def operator(self, bins: int | None = None) -> "LinearOperator":
         """Return A with E[tally]/n = A f: the parts' operators above each other, each with its share."""

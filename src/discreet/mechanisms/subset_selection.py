@@ -31,8 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms.base import Array, check_name_parts
+from discreet.mechanisms.base import Array, Floats, check_name_parts
 from discreet.mechanisms.bit_vector import BitVector
+from discreet.mechanisms.draws import Random, mass
 from discreet.mechanisms.oracle import below_law, largest_hit, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
@@ -123,6 +124,32 @@ class Subset(BitVector):
         from discreet.mechanisms.kernels_bits import sample_subset
 
         sample_subset(values, words, self.k, self._size, self.hit, out)
+
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: Random) -> npt.NDArray[np.int64]:
+        """Go through the values: people with as many others still to take, their own value to come or not, are alike.
+
+        At value v, those whose own it is (their law, given that it has not come yet) take it if they take their own;
+        the others take it with probability (others still to take) / (others still to come).
+        """
+        held = mass(self, inputs, shares)
+        ahead = np.cumsum(held[::-1])[::-1]
+        takers = int(random.binomial(people, self.p))
+        # rows: own value to come and to be taken, to come and not to be taken, passed; columns: others still to take
+        state = np.zeros((3, self.k + 1), dtype=np.int64)
+        state[0, self.k - 1], state[1, self.k] = takers, people - takers
+        counts, places = np.zeros(self._size, dtype=np.int64), np.arange(self.k + 1)
+        for v in range(self._size):
+            used = np.flatnonzero(state.any(axis=0))
+            here = slice(used[0], used[-1] + 1)
+            now = random.binomial(state[:2, here], held[v] / ahead[v] if held[v] else 0.0)
+            state[:2, here] -= now
+            to_come = np.maximum(1, np.array([[self._size - v - 1], [self._size - v - 1], [self._size - v]]))
+            taken = random.binomial(state[:, here], np.minimum(1.0, places[here] / to_come))
+            counts[v] = now[0].sum() + taken.sum()
+            state[:, here] -= taken
+            state[:, max(0, used[0] - 1) : used[-1]] += taken[:, int(used[0] == 0) :]
+            state[2, here] += now.sum(axis=0)
+        return counts
 
     def check_reports(self, reports: Any) -> Array:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""

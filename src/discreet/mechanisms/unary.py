@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DiscreetError, PrivacyError
-from discreet.mechanisms.base import Array
+from discreet.mechanisms.base import Array, Floats
 from discreet.mechanisms.bit_vector import BitVector
+from discreet.mechanisms.draws import Random, mass, multinomial
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, exp_below
 from discreet.wire import Fields
@@ -101,6 +102,13 @@ class Unary(BitVector):
         sample_unary(values, words, self.lanes, digits, self.hit, out)
         if self._size % 64:
             out[:, -1] &= np.uint64(self._tail_mask)
+
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: Random) -> npt.NDArray[np.int64]:
+        return self.flip(multinomial(people, mass(self, inputs, shares), random), people, random)
+
+    def flip(self, held: Any, people: Any, random: Random) -> npt.NDArray[np.int64]:
+        """Draw the counts of ones among ``people``, ``held`` of whom hold each category: the bits are independent."""
+        return np.asarray(random.binomial(held, self.p) + random.binomial(people - held, self.q), dtype=np.int64)
 
     def _document(self) -> dict[str, Any]:
         return {"size": self._size, "hit": self.hit, "ones": self.ones, "digits": self.digits}
