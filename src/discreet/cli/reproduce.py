@@ -1,6 +1,7 @@
 """`discreet reproduce PAPER`: a paper's tables and figures again, with verdicts."""
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
-from discreet.reproduction import STUDIES, study
+from discreet.reproduction import STUDIES, html, study
 
 if TYPE_CHECKING:
     from discreet.reproduction import Study
@@ -52,49 +53,61 @@ def reproduce(
         raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
     chosen = list(STUDIES.values()) if paper == "all" else [study(paper)]
     out.mkdir(parents=True, exist_ok=True)
-    found = {one.name: _run(one, quick, out, data, publish) for one in chosen}
+    found = {}
+    for place, one in enumerate(chosen, 1):
+        part = f" ({place} of {len(chosen)})" if len(chosen) > 1 else ""
+        found[one.name] = _run(one, quick, out, data, publish, part)
     if as_json:
         show_json(found if paper == "all" else found[paper])
         return
     shown = console()
     for one in chosen:
         _show(one, found[one.name], shown)
-        shown.print(f"[dim]Results, plots and page: {out}[/dim]", soft_wrap=True)
+    shown.print(f"[dim]Results, plots and pages: {out / 'index.html'}[/dim]", soft_wrap=True)
 
 
-def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool) -> dict[str, Any]:
+def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool, part: str) -> dict[str, Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from discreet.reproduction.frame import summary
     from discreet.reproduction.job import Job
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description:<28}"),
+        TextColumn("{task.description:<44}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+    errors, before = console(stderr=True), time.monotonic()
+    with Progress(*columns, console=errors, transient=True) as bar:
         task = bar.add_task(one.name, total=None)
         kept = out / "cells" / f"{one.name}{'-quick' if quick else ''}"
-        job = Job(
-            quick, kept, data, lambda text, done, total: bar.update(task, description=text, completed=done, total=total)
-        )
-        result = one.run(job)
-        bar.update(task, description="drawing")
+
+        def progress(text: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{one.name}{part}: {text}", completed=done, total=total)
+
+        result = one.run(Job(quick, kept, data, progress))
+        bar.update(task, description=f"{one.name}{part}: drawing")
         write(one, result, out, out, "")
         if publish:
             write(one, result, Path("docs/results"), Path("docs/papers"), "../results/")
+    errors.print(f"[dim]{one.name}{part}, {time.monotonic() - before:.0f} s. {summary(result)}[/dim]", highlight=False)
     return result
 
 
 def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, images: str) -> None:
-    """Write results, plots and page of a study."""
+    """Write results, plots and page of a study, and the index; pages as HTML too if they are to be read there."""
+    from discreet.reproduction.index import FILE, index
+
     results.mkdir(parents=True, exist_ok=True)
     pages.mkdir(parents=True, exist_ok=True)
     text = json.dumps(result, ensure_ascii=False, allow_nan=False, indent=1)
     (results / one.result).write_text(text + "\n", "utf-8")
-    (pages / one.page_file).write_text(one.page(result, images), "utf-8")
+    for name, page in ((one.page_file, one.page(result, images)), (FILE, index(results))):
+        (pages / name).write_text(page, "utf-8")
+        if pages == results:  # a folder of its own, not that of the documentation
+            (pages / name).with_suffix(".html").write_text(html.page(page), "utf-8")
     try:
         figures = one.plots(result)
     except ImportError:  # matplotlib is an extra; tables and verdicts need none

@@ -66,7 +66,13 @@ STUDIES = {
             "discreet.reproduction.discrete",
             "discrete-comparison.md",
         ),
-        Study("n-output", "The N-output mechanism", "discreet.reproduction.n_output", "n-output.md"),
+        Study(
+            "n-output",
+            "N-output Mechanism: Estimating Statistical Information from Numerical Data under Local Differential "
+            "Privacy",
+            "discreet.reproduction.n_output",
+            "n-output.md",
+        ),
         Study(
             "aaa",
             "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation",

@@ -98,18 +98,34 @@ def numeric(given: Path | None = None) -> list[Numbers]:
     ]
 
 
+def time_and_voltage(given: Path | None = None) -> tuple[Numbers, Numbers]:
+    """Return the pickup times and the voltage of the N-output paper, or what stands in: departures and ages."""
+    place = folder(given)
+    taxi, volts = "nyc_yellow_taxi_sample.parquet", "hpc_voltage_hourly.parquet"
+    if place is None or not all((place / file).is_file() for file in (taxi, volts)):
+        minutes = Numbers("departure minute", _demo("flights_nyc13", "dep_minute"), 0, 1440, False)
+        return minutes, Numbers("age", _demo("income_cps", "age"), 0, 100, False)
+    return (
+        Numbers("taxi pickup time", _finite(_read(place / taxi, "pickup_s")), 0, 86_400, True),
+        Numbers("voltage, hourly means", _finite(_read(place / volts, "voltage_hour_mean")), 220, 260, True),
+    )
+
+
 def _read(path: Path, column: str) -> Any:
+    """Return a column of a Parquet file."""
     import pyarrow.parquet as pq
 
     return pq.read_table(path, columns=[column])[column].to_numpy(zero_copy_only=False)
 
 
 def _finite(values: Any) -> Floats:
+    """Return the numbers that are finite."""
     numbers = np.asarray(values, dtype=np.float64)
     return numbers[np.isfinite(numbers)]
 
 
 def _demo(file: str, array: str) -> Floats:
+    """Return an array of the vendored data."""
     with np.load(str(files("discreet") / "data" / f"{file}.npz"), allow_pickle=False) as stored:
         return np.asarray(stored[array], dtype=np.float64)
 

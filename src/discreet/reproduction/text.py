@@ -32,6 +32,17 @@ def verdicts(claims: Iterable[dict[str, Any]]) -> str:
     return table(["where", "the paper", "ours", "verdict", "reason"], rows, left=5)
 
 
+def number(value: float) -> str:
+    """Return a number of any size in few digits.
+
+    Examples
+    --------
+    >>> number(0.012345), number(12345.6)
+    ('0.0123', '12 346')
+    """
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
+
+
 def circumstances(result: dict[str, Any], command: str) -> str:
     """Return how and when the results were made."""
     quick = ", a quick run" if result["quick"] else ""

@@ -10,8 +10,19 @@ VERDICTS = (HOLDS, FAILS, WRONG)
 Claims = list[dict[str, str]]
 
 
-def claim(where: str, told: str, ours: str, verdict: str | bool, reason: str = "") -> dict[str, str]:
-    """Return one line of the table of claims; a verdict that is true or false stands for reproduced, not reproduced.
+def claim(
+    where: str, told: str, ours: str, verdict: str | bool, reason: str = "", *, failed: str = ""
+) -> dict[str, str]:
+    """Return one line of the table of claims.
+
+    Parameters
+    ----------
+    where, told, ours : str
+        The place in the paper, what it says, what was found.
+    verdict : str or bool
+        True and false stand for reproduced and not reproduced.
+    reason, failed : str
+        What is to be said of it whatever the verdict, and what only if the claim does not hold.
 
     Examples
     --------
@@ -20,6 +31,7 @@ def claim(where: str, told: str, ours: str, verdict: str | bool, reason: str = "
     """
     if isinstance(verdict, bool):
         verdict = HOLDS if verdict else FAILS
+    reason = "; ".join(part for part in (reason, "" if verdict == HOLDS else failed) if part)
     return {"where": where, "claim": told, "ours": ours, "verdict": verdict, "reason": reason}
 
 
