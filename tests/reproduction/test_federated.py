@@ -82,6 +82,12 @@ def test_rounds_in_which_all_refuse_leave_the_model(case):
     assert len(course.accuracy) == federated.ROUNDS
 
 
+def test_every_setting_can_be_built(case):
+    for name, setting in n_output_federated.settings(quick=False).items():
+        design = setting.design(case)
+        assert (design is None) == (name == "non-private")
+
+
 def test_a_quick_figure_without_the_papers_data(tmp_path, monkeypatch):
     asked = n_output_federated.settings(quick=True)
     assert set(n_output_federated.CASE_STUDY) <= set(asked) < set(n_output_federated.settings(quick=False))

@@ -17,6 +17,7 @@ from discreet.federated.updates import small_inputs
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.entropy import Entropy
+from discreet.privacy.ledger import split
 from discreet.reproduction.federated import CLIENTS, DRAWN, ROUNDS, Problem, problem, run, summary
 from discreet.reproduction.job import Cell, Job, seed_of
 
@@ -50,7 +51,7 @@ class Setting:
 
     def build(self) -> Mechanism | None:
         """Return the mechanism."""
-        share = self.epsilon / self.k
+        share = split(self.epsilon, self.k)
         if not self.method:
             return None
         return small_inputs(share) if self.method == TUNED else mechanism(self.method, share)
