@@ -59,7 +59,6 @@ def hybrid(
     functions: int = 64,
     bucket_variances: tuple[float, ...] = BUCKET_VARIANCES,
     parsimony: float = PARSIMONY,
-    gate: float = 0.0,
     smoothness: float | None = None,
 ) -> Posterior:
     """Joint posterior mode from a channel's tally and an oracle's estimates of the same buckets.
@@ -82,13 +81,45 @@ def hybrid(
         Candidates for τ², ascending.
     parsimony : float
         The smallest τ² whose evidence is within so many nats of the best is taken.
-    gate : float
-        The smallest τ² of all is taken unless the evidence of another is better by so many nats.
     smoothness : float, optional
         λ; chosen by evidence unless given.
     """
+    leaves = (estimates, p, q, n)
+    return candidates(channel, counts, leaves, functions, bucket_variances, parsimony, smoothness).spiky
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the reports may mean.
+
+    Attributes
+    ----------
+    smooth : Posterior
+        With the smallest τ², and the smoothness that the channel's reports ask for.
+    spiky : Posterior
+        With the smallest τ² within the parsimony of the largest evidence.
+    gain : float
+        Nats by which that largest evidence is above that of `smooth`.
+    """
+
+    smooth: Posterior
+    spiky: Posterior
+    gain: float
+
+
+def candidates(
+    channel: Operator,
+    counts: npt.ArrayLike,
+    estimates: tuple[npt.ArrayLike, float, float, float],
+    functions: int = 64,
+    bucket_variances: tuple[float, ...] = BUCKET_VARIANCES,
+    parsimony: float = PARSIMONY,
+    smoothness: float | None = None,
+) -> Candidates:
+    """The smooth and the spiky reading of the same reports; parameters as for `hybrid`, the oracle's four together."""
+    frequencies, p, q, n = estimates
     model = SplineModel(channel, counts, functions)
-    leaves = np.asarray(estimates, dtype=np.float64)
+    leaves = np.asarray(frequencies, dtype=np.float64)
     if leaves.shape != (model.basis.shape[0],) or not np.isfinite(leaves).all():
         raise ValueError(f"One finite estimate is needed for each of the {model.basis.shape[0]} buckets.")
     if not bucket_variances or min(bucket_variances) <= 0 or list(bucket_variances) != sorted(bucket_variances):
@@ -107,9 +138,9 @@ def hybrid(
         paths.append(path)
     chosen = max(paths, key=lambda path: max(fit.evidence for fit in path))
     best = max(fit.evidence for fit in chosen)
-    if best < paths[0][0].evidence + gate:
-        return paths[0][0]
-    return next(fit for fit in chosen if fit.evidence >= best - parsimony)
+    smooth = paths[0][0]
+    spiky = next(fit for fit in chosen if fit.evidence >= best - parsimony)
+    return Candidates(smooth, spiky, best - smooth.evidence)
 
 
 @dataclass(frozen=True, slots=True)

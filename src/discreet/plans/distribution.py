@@ -2,7 +2,7 @@
 
 The collection is designed before any report; what is made of the reports may depend on them. "auto" asks 92 in 100
 people for their bucket through Square Wave, which shows the shape, and the others through a frequency oracle, which
-shows spikes; the server then decides by the evidence of the reports how much of the leaves' noise to take for spikes.
+shows spikes; the server then weighs a smooth and a spiky reading by how well they explain and predict the reports.
 docs/papers/square-wave.md sets it beside the papers' methods, and says where it loses.
 """
 
@@ -25,7 +25,7 @@ METHODS: dict[str, Callable[..., Design]] = {
     "haar-hrr": partial(Tree, fit="haar"),
     "hh": partial(Tree, fit="hh"),
     "hh-admm": partial(Tree, fit="admm"),
-    "hybrid": partial(Hybrid, share=0.15, parsimony=3.0, gate=0.0, averaged=False),
+    "hybrid": partial(Hybrid, share=0.15, parsimony=3.0, averaged=False),
     "hybrid-np-2pem": partial(TwoPhase, fit="2pem"),
     "hybrid-np-em": partial(TwoPhase, fit="em"),
     "hybrid-np-ems": partial(TwoPhase, fit="ems"),

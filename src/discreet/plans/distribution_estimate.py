@@ -124,7 +124,7 @@ class DistributionEstimate:
         self, name: str, functional: Functional, start: float, scale: float, allowed: tuple[float, float]
     ) -> Estimate:
         """The histogram's own value; the interval holds it too, since mending may move it past the interval's end."""
-        value = functional(self.probabilities)
+        value = min(max(functional(self.probabilities), allowed[0]), allowed[1])  # a sum of shares may be 1 + 2e-16
         bounds = self.uncertainty.bounds(functional, self.level)
         low = min(max(bounds.lower, allowed[0]), value)
         high = max(min(bounds.upper, allowed[1]), value)

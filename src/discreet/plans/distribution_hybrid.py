@@ -4,23 +4,27 @@ Square Wave shows the shape of a density and hides spikes; an oracle shows spike
 ε-LDP report each; who answers how does not depend on the answer. The server fits a log-spline with an effect for every
 bucket (`estimation.hybrid`) and decides by the evidence whether there are spikes:
 
-* bucket effects of the smallest variance whose evidence is within 5 nats of the best, if that beats a mere spline by 8
-  nats (on smooth data noise gained up to 4 nats, heaped data 12 to 400: the largest evidence alone is fragile);
-* otherwise the spline, averaged with EMS unless EMS is less likely by 5 nats. On smooth data either may be the better
-  one, and the distance of an average is at most the average of the distances. A rough spline (λ < 30) that is less
-  than 20 nats more likely than EMS has bent to noise (1 in 45 on Beta at ε = 0.5; rough data: 35 and more), and EMS is
-  taken alone.
+There are three readings of the reports, and the answer is their average, weighted as a Bayesian would:
+
+* smooth: the log-spline, hardly any bucket effects;
+* smoothed EM (EMS), which keeps steps better: its weight beside the spline's is e to the nats by which it predicts
+  held-out wave reports better. Neither is always the better one, and the distance of an average is at most the average
+  of the distances;
+* spiky: bucket effects of the smallest variance whose evidence is within 5 nats of the best. Its weight beside the
+  spline's is e to the nats of evidence that it gains, less 8: on smooth data noise gains up to 6, heaps 12 to 400.
 """
 
 from collections.abc import Mapping
-from typing import Any
+
+import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.em import ems
-from discreet.estimation.hybrid import BUCKET_VARIANCES, ROUGH, hybrid
+from discreet.estimation.held_out import held_out_gain
+from discreet.estimation.hybrid import BUCKET_VARIANCES, candidates
 from discreet.estimation.intervals import UNDERSMOOTHING
-from discreet.estimation.spline import Posterior, log_spline
+from discreet.estimation.spline import Posterior, SplineModel, log_spline, softmax
 from discreet.estimation.uncertainty import PosteriorUncertainty
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Bucket, Channel
@@ -30,7 +34,7 @@ from discreet.tallies import Tally
 
 SHARE = 0.08
 """Part of the people who report their bucket through an oracle: 5 % miss small heaps, 15 % cost on smooth data."""
-PARSIMONY, GATE, UNLIKELY, UNLIKELY_ROUGH = 5.0, 8.0, 5.0, 20.0
+PARSIMONY, DOUBT = 5.0, 8.0
 """Nats; see above."""
 EVEN = "people report their bucket: where in it their value lies is not known, and taken as even"
 WIDENING = 1.15
@@ -45,11 +49,11 @@ class Hybrid(Design):
     ----------
     share : float
         Part of the people in "leaf".
-    parsimony, gate : float
-        In nats: how far below the best evidence a smaller variance of bucket effects is still preferred, and by how
-        much bucket effects must beat a smooth density.
+    parsimony : float
+        Nats below the best evidence at which a smaller variance of bucket effects is still preferred.
     averaged : bool
-        Whether a smooth density is averaged with EMS.
+        Whether the three readings are averaged; otherwise the spiky one is taken, which has next to no bucket effects
+        on smooth data.
     """
 
     def __init__(
@@ -59,15 +63,13 @@ class Hybrid(Design):
         bins: int,
         share: float = SHARE,
         parsimony: float = PARSIMONY,
-        gate: float = GATE,
         averaged: bool = True,
     ) -> None:
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
             raise DiscreetError(f"share is {share!r}; allowed is a number between 0 and 1")
-        for name, nats in (("parsimony", parsimony), ("gate", gate)):
-            if isinstance(nats, bool) or not isinstance(nats, (int, float)) or not nats >= 0:
-                raise DiscreetError(f"{name} is {nats!r}; allowed is a number from 0")
-        self.bins, self.parsimony, self.gate, self.averaged = bins, float(parsimony), float(gate), averaged
+        if isinstance(parsimony, bool) or not isinstance(parsimony, (int, float)) or not parsimony >= 0:
+            raise DiscreetError(f"parsimony is {parsimony!r}; allowed is a number from 0")
+        self.bins, self.parsimony, self.averaged = bins, float(parsimony), averaged
         self.wave = mechanism("discrete-square-wave", epsilon, size=bins)
         self.leaf, _ = best_oracle(epsilon, bins)
         buckets = Bucket(domain, bins)
@@ -77,7 +79,7 @@ class Hybrid(Design):
         )
 
     def fit(self, tallies: Mapping[str, Tally]) -> Fit:
-        """Return the joint posterior mode, or its average with EMS."""
+        """Return the average of the three readings, or the spiky one."""
         counts = self.tally(tallies, "wave").counts
         leaf = self.tally(tallies, "leaf", least=0)
         channel = self.wave.operator()
@@ -85,23 +87,31 @@ class Hybrid(Design):
             alone = log_spline(channel, counts)
             loose = PosteriorUncertainty(lambda: log_spline(channel, counts, undersmoothing=UNDERSMOOTHING))
             return Fit(alone.f, loose, None, {"spikes": False, "smoothness": alone.smoothness}, (EVEN,))
-        frequencies = oracle_frequencies(self.leaf, leaf)[0]
-        p, q = self.leaf.p, self.leaf.q
-
-        def posterior(variances: tuple[float, ...], **options: Any) -> Posterior:
-            return hybrid(channel, counts, frequencies, p=p, q=q, n=leaf.n, bucket_variances=variances, **options)
-
-        mode = posterior(BUCKET_VARIANCES, parsimony=self.parsimony, gate=self.gate)
-        spikes = mode.bucket_variance > BUCKET_VARIANCES[0]
-        f = mode.f
-        if self.averaged and not spikes:
-            other = ems(channel, counts)
-            behind, rough = mode.log_likelihood - other.log_likelihood, mode.smoothness < ROUGH
-            if behind < (UNLIKELY_ROUGH if rough else UNLIKELY):
-                f = other.f if rough else 0.5 * (f + other.f)
-        details = {"spikes": spikes, "smoothness": mode.smoothness, "bucket_variance": mode.bucket_variance}
+        estimates = (oracle_frequencies(self.leaf, leaf)[0], self.leaf.p, self.leaf.q, float(leaf.n))
+        found = candidates(channel, counts, estimates, parsimony=self.parsimony)
+        f, weights = found.spiky.f, {"spiky": 1.0}
+        if self.averaged:
+            smoothness, start = found.smooth.smoothness, found.smooth.coefficients
+            ahead = held_out_gain(
+                channel,
+                counts,
+                lambda tally: ems(channel, tally).f,
+                lambda tally: SplineModel(channel, tally).fit(smoothness, start).f,
+            )
+            readings = {"smooth": found.smooth.f, "ems": ems(channel, counts).f, "spiky": found.spiky.f}
+            shares = softmax(np.array([0.0, ahead, found.gain - DOUBT]))
+            f = np.asarray(sum(share * reading for share, reading in zip(shares, readings.values(), strict=True)))
+            weights = dict(zip(readings, shares.tolist(), strict=True))
+        mode = found.spiky if weights["spiky"] > 0.5 else found.smooth
+        details = {
+            "spikes": mode.bucket_variance > BUCKET_VARIANCES[0],
+            "smoothness": mode.smoothness,
+            "bucket_variance": mode.bucket_variance,
+            "weights": weights,
+        }
 
         def undersmoothed() -> Posterior:
-            return posterior((mode.bucket_variance,), smoothness=mode.smoothness / UNDERSMOOTHING)
+            variances, smoothness = (mode.bucket_variance,), mode.smoothness / UNDERSMOOTHING
+            return candidates(channel, counts, estimates, bucket_variances=variances, smoothness=smoothness).smooth
 
         return Fit(f, PosteriorUncertainty(undersmoothed, channel, counts, WIDENING), None, details, (EVEN,))
