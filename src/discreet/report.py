@@ -209,7 +209,8 @@ figure svg { display: block; width: 100%; height: auto; color: var(--ink); strok
 figcaption { margin-top: 0.35rem; color: var(--quiet); font-size: 0.9rem; }
 footer { color: var(--quiet); font-size: 0.9rem; }
 @media (max-width: 40rem) { .wide { display: none; } table { width: 100%; font-size: 0.9rem; }
-  th, td { padding-right: 0.7rem; } section { padding: 1rem 0.8rem; } figure { margin: 0 -0.4rem; } }
+  th, td { padding-right: 0.7rem; } tbody th { white-space: normal; } section { padding: 1rem 0.8rem; }
+  figure { margin: 0 -0.4rem; } }
 @media print { body { background: none; } section { break-inside: avoid; border: 0; padding: 0; }
   nav { display: none; } }
 """

@@ -80,12 +80,12 @@ def frequencies(settings: Settings) -> list[Row]:
         rows.append(
             Row(
                 PART, f"raw frequencies {name} d={SIZE}", "accuracy", UNIT, mine[name, "raw"], *raw, exact,
-                "the exact variance of the law", note="the same law: ratios near 1 are right", details=about,
+                "the exact variance of the law", details=about,
             )
         )  # fmt: skip
         least, post = min((e, kind) for (o, kind), e in mine.items() if o == name)
         best = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name})
-        note = f"the best post-processing of each: {post} here"
+        note = f"{post}"
         details = about | {"post": {kind: e for (o, kind), e in mine.items() if o == name}} | _kinds(others, name)
         rows.append(
             Row(PART, f"frequencies {name} d={SIZE}", "accuracy", UNIT, least, *best, note=note, details=details)

@@ -1,5 +1,6 @@
 """The report as a page: HTML for a person who ran it, Markdown for the documentation. Both quote only the results."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from discreet.bench import PARTS
@@ -15,15 +16,29 @@ LEAD = (
     "Everything was measured in one run, what is compared in turn, in CPU time, the best of several repeats: "
     "ratios hold on a busy machine, absolute times are of this one."
 )
+STARTS = {
+    "client": (
+        "Clients",
+        "Cost of a report at ε = 1, one core, in batches. The floor is the keystream: the random words that a report "
+        "takes. The peers take one value at a call; theirs is the cost in a loop.",
+    ),
+    "server": (
+        "Servers",
+        "Cost of counting a report, one core, in batches. The floor is memory: the bytes that must be read, at the "
+        "rate of this machine's memory. That is the report and the 8-byte counter that it adds to; of bit vectors the "
+        "report only; of local hashing the report and a 2-byte counter a category.",
+    ),
+    "one report": (
+        "One report at a call",
+        "What a device waits for: one call, one value, beside one call of the peers, whose generators are not "
+        "cryptographic. The floor is one draw of the report's words. No target is set here.",
+    ),
+}
+"""Title and words of the mechanisms' three sections, by how the names of their rows begin."""
 ABOUT = {
-    "mechanisms": "Cost of a report at ε = 1, one core. A client's floor is the keystream words that it draws; a "
-    "server's floor is the bytes that it must read, at the rate of this machine's memory: the report and the counter "
-    "that it adds to; of bit vectors the report only; of local hashing a counter for every category. Clients and "
-    "servers work on batches; the peers take one value at a call, so theirs is the cost in a loop. “One report” is our "
-    "cost of a single call, beside the same peers.",
-    "accuracy": "Mean squared error of estimated frequencies, the same people answering each; and exact worst-case "
-    "variances of means. Less is better. Raw estimates of the same law must agree; post-processing makes the "
-    "difference.",
+    "accuracy": "Mean squared error of estimated frequencies at ε = 1, the same people answering each, each with the "
+    "best post-processing that it offers; and exact worst-case variances of means. Less is better. Raw estimates are "
+    "of the same law, so their ratios must be near 1, and near 1 of the exact variance.",
     "distributions": "One iteration of EMS through the structured channel beside the same update with dense matrices, "
     "and whole reconstructions.",
     "programmes": "The programmes of AAA and minimax, beside HiGHS on the same lattice.",
@@ -98,8 +113,8 @@ def targets(found: dict[str, Any]) -> list[tuple[str, str, str]]:
         is_met = {
             r["name"]: r[ratio] >= r[target] if ratio == "ratio_to_best_peer" else r[ratio] <= r[target] for r in rows
         }
-        missed = [f"{r['name']} ({times(r[ratio])})" for r in rows if not is_met[r["name"]]]
-        lines.append((title, f"{sum(is_met.values())} of {len(rows)}", ", ".join(missed) or "none misses"))
+        missed = [f"{r['name'].removeprefix(start)} ({times(r[ratio])})" for r in rows if not is_met[r["name"]]]
+        lines.append((title, f"{sum(is_met.values())} of {len(rows)}", ", ".join(missed)))
     return lines
 
 
@@ -119,39 +134,53 @@ def circumstances(found: dict[str, Any]) -> list[tuple[str, str]]:
 def html(found: dict[str, Any]) -> str:
     """Return the report as one HTML file."""
     summary = Section("summary", "What was aimed at", "Rows that miss their target carry a cross in the tables below.")
-    summary.columns = (
-        Column("target", is_number=False),
-        Column("met"),
-        Column("missed by", is_number=False, on_phone=False),
-    )
-    summary.rows = [Row((title, met, "" if len(missed) > 60 else missed)) for title, met, missed in targets(found)]
-    summary.notes = list(found["notes"])
-    summary.pictures = _pictures(found)
+    aims = targets(found)
+    summary.columns = (Column("target", is_number=False), Column("met"))
+    summary.rows = [Row((title, met)) for title, met, _ in aims]
+    summary.notes = [f"{title}, missed by: {missed}" for title, _, missed in aims if missed] + found["notes"]
+    summary.pictures = _pictures(found["rows"], "peer")
     sections = [summary]
-    for part, title in PARTS.items():
-        rows = [row for row in found["rows"] if row["part"] == part]
-        if rows:
-            columns = [
-                Column(head, is_number=bool(head), on_phone=head not in ("best peer", "floor")) for head in HEADS
-            ]
-            notes = list(dict.fromkeys(f"{_short(row)}: {note}" for row in rows for note in [_note(row)] if note))
-            sections.append(Section(part, title, ABOUT[part], columns, [Row(cells(row)) for row in rows], notes))
+    for key, title, about, start, rows in _groups(found):
+        heads, lines = _table(rows, start)
+        columns = [Column(head, is_number=bool(head), on_phone=head not in ("best peer", "floor")) for head in heads]
+        sections.append(Section(key, title, about, columns, [Row(line) for line in lines], _notes(rows)))
+        summary.pictures += _pictures(rows, "floor", start) if start else []
     footer = (
         f"Made by discreet {found['version']}; `discreet bench` makes it again. The same figures are in bench.json."
     )
     return page(TITLE, LEAD, circumstances(found), sections, footer)
 
 
-def _short(row: dict[str, Any]) -> str:
-    return str(row["name"])
+def _table(rows: list[dict[str, Any]], start: str) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return heads and cells of a table, without columns that say nothing."""
+    lines = [(row["name"].removeprefix(start), *cells(row)[1:]) for row in rows]
+    kept = [i for i in range(len(HEADS)) if any(line[i] for line in lines)]
+    return [HEADS[i] for i in kept], [tuple(line[i] for i in kept) for line in lines]
 
 
-def _note(row: dict[str, Any]) -> str:
-    """Return what a reader of a single row should know."""
-    if row["kind"] == "latency":
-        return ""
-    said = [f"best peer: {row['peer']}"] if row["peer"] and row["part"] == "accuracy" else []
-    return "; ".join([*said, *([row["note"]] if row["note"] else [])])
+def _groups(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str, list[dict[str, Any]]]]:
+    """Give key, title, words and rows of each section; mechanisms have three, whose rows' names begin alike."""
+    for part, title in PARTS.items():
+        rows = [row for row in found["rows"] if row["part"] == part]
+        if not rows:
+            continue
+        if part != "mechanisms":
+            yield part, title, ABOUT[part], "", rows
+            continue
+        for start, words in STARTS.items():
+            yield (
+                start.replace(" ", "-"),
+                words[0],
+                words[1],
+                f"{start} ",
+                [r for r in rows if r["name"].startswith(start)],
+            )
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """Return what a reader of single rows should know; what holds for all of a kind stands above the table."""
+    told = [row for row in rows if row["kind"] != "latency" and row["note"]]
+    return [f"{row['name']}: {row['note']}" + (f"; beside {row['peer']}" if row["peer"] else "") for row in told]
 
 
 def markdown(found: dict[str, Any]) -> str:
@@ -174,54 +203,49 @@ def markdown(found: dict[str, Any]) -> str:
         table(["target", "met", "missed by"], targets(found), left=3),
         *[f"- {note}" for note in found["notes"]],
     ]
-    for part, title in PARTS.items():
-        rows = [row for row in found["rows"] if row["part"] == part]
-        if not rows:
-            continue
-        parts += [f"## {title}", ABOUT[part], table(HEADS, [cells(row) for row in rows])]
-        if part == "scaling":
-            parts.append("\n".join(f"- {row['name']}: {row['note']}" for row in rows))
+    for _, title, about, start, rows in _groups(found):
+        parts += [f"## {title}", about, table(*_table(rows, start))]
+        parts += ["\n".join(f"- {note}" for note in _notes(rows))] if _notes(rows) else []
     return "\n\n".join(parts) + "\n"
 
 
-def _pictures(found: dict[str, Any]) -> list[Picture]:
-    """Return the ratios as dots on a logarithmic axis; nothing where matplotlib is not installed."""
-    rows = [row for row in found["rows"] if row["kind"] == "speed"]
-    peers = {row["name"]: row["ratio_to_best_peer"] for row in rows if row["peer_target"] and row["best_peer"]}
-    floors = {row["name"]: row["ratio_to_floor"] for row in rows if row["floor_target"] and row["floor"]}
-    shown = []
+def _pictures(rows: list[dict[str, Any]], beside: str, start: str = "") -> list[Picture]:
+    """Return the ratios that have a target as a picture; nothing where matplotlib is not installed."""
+    ratio, target = ("ratio_to_best_peer" if beside == "peer" else "ratio_to_floor"), f"{beside}_target"
+    shown = {row["name"].removeprefix(start): row for row in rows if row[target] and row[ratio] is not None}
+    if not shown:
+        return []
+    whose = f"{STARTS[start.strip()][0]}, times" if start else "Times"
+    what = "Times the better peer: more is better" if beside == "peer" else f"{whose} the floor: less is better"
+    line = next(iter(shown.values()))[target]
     try:
         from discreet.plots import to_svg
 
-        if peers:
-            figure = _dots(peers, 20.0, "times the better peer (more is better)")
-            shown.append(
-                Picture(to_svg(figure, "times the better peer, by row"), "Beside the better peer; the line is 20.")
-            )
-        if floors:
-            figure = _dots(floors, 3.0, "times the floor (less is better)")
-            shown.append(Picture(to_svg(figure, "times the floor, by row"), "Beside the floor; the line is 3."))
+        figure = _dots({name: row[ratio] for name, row in shown.items()}, line, beside == "peer")
+        return [Picture(to_svg(figure, f"{what}, by row"), f"{what}; the line is at {line:g}.")]
     except (ImportError, DiscreetError):  # matplotlib is an extra; the tables say it all
         return []
-    return shown
 
 
-def _dots(ratios: dict[str, float], target: float, what: str) -> "Figure":
+def _dots(ratios: dict[str, float], target: float, is_more_better: bool) -> "Figure":
+    """Draw ratios on a logarithmic axis, those beyond the target in another colour."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     from discreet.plots import BLUE, INK, VERMILLION
     from discreet.reproduction.text import small_axes
 
-    figure = Figure(figsize=(4.6, 1.0 + 0.165 * len(ratios)), layout="constrained")
+    figure = Figure(figsize=(4.6, 0.7 + 0.17 * len(ratios)), layout="constrained")
     axes = small_axes(figure, 1, 1)[0, 0]
-    is_more_better = target > 10
     for y, ratio in enumerate(ratios.values()):
         is_met = ratio >= target if is_more_better else ratio <= target
         axes.plot([ratio], [y], "o", color=BLUE if is_met else VERMILLION, markersize=4.5)
     axes.axvline(target, color=INK, linewidth=1.1, linestyle=(0, (4, 2)))
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if max(ratios.values()) > 200 else (1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_yticks(range(len(ratios)), list(ratios))
-    axes.tick_params(axis="y", length=0, labelsize=7)
+    axes.tick_params(axis="y", length=0, labelsize=7.5)
     axes.set_ylim(len(ratios) - 0.5, -0.5)
-    axes.set_xlabel(what, color=INK, fontsize=9)
     return figure

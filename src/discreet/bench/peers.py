@@ -117,12 +117,15 @@ class Peers:
         assert self._process.stdout is not None
         self._requests, self._answers = self._process.stdin, self._process.stdout
         weakref.finalize(self, self._process.kill)
-        found = self.ask(do="list")
-        self.names: dict[str, list[str]] = found["peers"]
-        self.missing: dict[str, str] = found["missing"]
-        if not any(self.names.values()):
+        try:
+            found = self.ask(do="list")
+            self.names: dict[str, list[str]] = found["peers"]
+            self.missing: dict[str, str] = found["missing"]
+            if not any(self.names.values()):
+                raise DiscreetError(f"no peer runs in this environment: {next(iter(self.missing.values()))}")
+        except BaseException:
             self.close()
-            raise DiscreetError(f"no peer runs in this environment: {next(iter(self.missing.values()))}")
+            raise
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Return the answer to a request."""

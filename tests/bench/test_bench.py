@@ -1,0 +1,261 @@
+"""`discreet bench`: the JSON that it promises, ratios, floors, pages, and what it says when something is wrong."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from discreet.bench import PARTS, accuracy, chosen, mechanisms, page, run
+from discreet.bench.peers import Peers, interpreter
+from discreet.bench.rows import MEANING, PER_REPORT, Missing, Row, Settings
+from discreet.bench.scaling import slope
+from discreet.bench.timing import clock, interleaved
+from discreet.cli import app
+from discreet.errors import DiscreetError
+from discreet.mechanisms.registry import entries, mechanism
+
+ROOT = Path(__file__).parents[2]
+FIELDS = {"name", "ours", "best_peer", "floor", "ratio_to_best_peer", "ratio_to_floor", "unit", "kind", "part", "meets"}
+ENVIRONMENT = interpreter(ROOT / ".venv-peers")
+
+
+def invoke(*arguments: str):
+    return CliRunner().invoke(app, ["bench", *arguments])
+
+
+def check_schema(found: dict) -> None:
+    assert {"date", "version", "machine", "rows", "notes", "misses", "meaning"} <= set(found)
+    assert {"cores", "load_before", "load_after"} <= set(found["machine"])
+    assert found["meaning"] == MEANING
+    for row in found["rows"]:
+        assert set(row) >= FIELDS
+        assert row["part"] in PARTS
+        assert row["ours"] > 0
+        for value, ratio, expected in (
+            (row["best_peer"], row["ratio_to_best_peer"], lambda r: r["best_peer"] / r["ours"]),
+            (row["floor"], row["ratio_to_floor"], lambda r: r["ours"] / r["floor"]),
+        ):
+            assert (ratio is None) == (value is None)
+            if ratio is not None:
+                assert ratio == pytest.approx(expected(row))
+    assert found["misses"] == [row["name"] for row in found["rows"] if row["meets"] is False]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A run of two quick tasks without peers, and where it was written."""
+    out = tmp_path_factory.mktemp("bench")
+    done = invoke(
+        "--quick", "--json", "--no-peers", "--only", "mechanisms:duchi", "--only", "accuracy:means", "--out", str(out)
+    )
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout), done, out
+
+
+def test_the_json_is_what_was_promised(small):
+    found, done, out = small
+    check_schema(found)
+    assert [row["name"] for row in found["rows"]][:3] == ["client duchi", "server duchi", "one report duchi"]
+    assert json.loads((out / "bench.json").read_text("utf-8")) == found
+    assert "mechanisms: duchi" in done.stderr  # progress is on stderr, where it does not disturb a pipe
+    assert all(row["best_peer"] is None for row in found["rows"] if row["part"] == "mechanisms")
+    assert "No peers: not asked for" in found["notes"]
+
+
+def test_it_names_no_host_and_no_path(small):
+    text = json.dumps(small[0])
+    assert str(Path.home()) not in text
+    assert not re.search(r"/(tmp|home|root|work)/", text)
+
+
+def test_means_stand_beside_closed_forms(small):
+    rows = {row["name"]: row for row in small[0]["rows"]}
+    assert rows["mean epsilon=1"]["best_peer"] == pytest.approx(4.2890, abs=1e-4)  # FACTS: HM at epsilon 1
+    assert rows["mean epsilon=4"]["ratio_to_best_peer"] > 1.5
+    assert 1 <= rows["mean epsilon=2"]["ratio_to_floor"] < 1.02
+
+
+def test_the_report_is_one_file_that_fetches_nothing(small):
+    text = (small[2] / "report.html").read_text("utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "://" not in text
+    for words in ("Clients", "Servers", "duchi", "mean epsilon=1"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--only", "mechanism"], "only is 'mechanism'; allowed are mechanisms, accuracy"),
+        (["--only", "mechanisms:duchy"], "allowed after mechanisms: are adaptive-additive"),
+        (["--peers", "nowhere/python"], "peers is nowhere/python; allowed is the interpreter"),
+        (["--peers", "x", "--no-peers"], "both given"),
+        (["--publish", "--no-peers"], "this folder has none"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence(arguments, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_peers_that_cannot_be_made_are_said_and_done_without(tmp_path, monkeypatch):
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\nmkdir -p $3/bin\necho 'ERROR: no such version' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(sys, "executable", str(broken))
+    done = invoke("--quick", "--json", "--only", "accuracy:means")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["peers"] is False
+    assert "No peers: the peers' environment cannot be made: ERROR: no such version" in found["notes"]
+    assert "Making the peers' environment once" in done.stderr
+    assert not list((tmp_path / "cache" / "discreet").iterdir())  # nothing is left of the failure
+
+
+def test_an_environment_without_the_peers_is_refused():
+    with pytest.raises(DiscreetError, match=r"no peer runs in this environment: .*No module named"):
+        Peers(Path(sys.executable))
+
+
+def test_ratios_and_targets():
+    row = Row("mechanisms", "x", "speed", PER_REPORT, 2.0, 50.0, "peer", 1.0, "floor", 20.0, 3.0)
+    assert (row.ratio_to_best_peer, row.ratio_to_floor, row.meets) == (25.0, 2.0, True)
+    assert Row("mechanisms", "x", "speed", PER_REPORT, 2.0, 30.0, "peer", 1.0, "floor", 20.0, 3.0).meets is False
+    assert Row("mechanisms", "x", "speed", PER_REPORT, 4.0, None, None, 1.0, "floor", 20.0, 3.0).meets is False
+    assert Row("mechanisms", "x", "speed", PER_REPORT, 4.0).meets is None
+
+
+def test_every_mechanism_that_can_be_built_is_measured():
+    assert set(mechanisms.tasks(Settings())) == set(entries())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("duchi", {}, 1 + 8),
+        ("hadamard-response", {"size": 1024}, 2 + 8),
+        ("optimized-unary", {"size": 1024}, 128),
+        ("local-hashing", {"size": 1024}, 8 + 2048),
+        ("count-mean-sketch", {"size": 1024, "hashes": 4, "width": 64}, 16),
+    ],
+)
+def test_bytes_that_a_server_must_read(name, options, expected):
+    assert mechanisms.bytes_read(mechanism(name, 1.0, **options))[0] == expected
+
+
+class Pretend:
+    """Peers that answer what they are told: the same law as ours, or another; fixed times."""
+
+    names: ClassVar = {"randomized-response": ["quick", "slow", "wrong"]}
+    missing: ClassVar = {"broken": "ImportError: no"}
+
+    def ask(self, **request):
+        source = mechanism("randomized-response", 1.0, size=request["size"])
+        if request["do"] == "law":
+            far = 0.3 if request["peer"] == "wrong" else 0.0
+            return {"p": source.p + far, "q": source.q, "reports": 2000}
+        return {"seconds": {"quick": 1e-3, "slow": 2e-3, "wrong": 1e-9}[request["peer"]], "reports": 10}
+
+
+def test_the_better_peer_of_the_same_law_counts():
+    found = run(["mechanisms:randomized-response"], Settings(True, Pretend()))
+    check_schema(found)
+    rows = {row["name"]: row for row in found["rows"]}
+    assert set(rows) == {
+        f"{side} randomized-response d={d}" for side in ("client", "server", "one report") for d in (16, 1024)
+    }
+    for row in rows.values():
+        assert (row["best_peer"], row["peer"]) == (1e-3, "quick")
+        assert row["ratio_to_best_peer"] > 20
+    assert "wrong has another law" in rows["client randomized-response d=16"]["note"]
+    assert "broken does not run: ImportError: no" in found["notes"]
+
+
+def test_a_part_that_lacks_something_is_left_out_with_a_note(monkeypatch):
+    def fails():
+        raise Missing("a thing is not installed")
+
+    monkeypatch.setattr(accuracy, "tasks", lambda settings: {"means": fails})
+    found = run(["accuracy"], Settings(quick=True))
+    assert found["rows"] == []
+    assert found["notes"] == ["accuracy:means is left out: a thing is not installed"]
+
+
+def test_a_quick_run_leaves_spark_out_unless_it_is_named():
+    assert "spark" not in chosen([], Settings(quick=True))
+    assert "spark" in chosen([], Settings())
+    assert list(chosen(["spark"], Settings(quick=True))) == ["spark"]
+
+
+def test_clocks_take_turns_and_keep_the_best():
+    order = []
+    times = {"a": iter([9.0, 3.0, 2.0, 5.0]), "b": iter([9.0, 1.0, 4.0, 0.5])}
+
+    def run_one(name):
+        order.append(name)
+        return next(times[name])
+
+    assert interleaved({name: lambda name=name: run_one(name) for name in times}, 3) == {"a": 2.0, "b": 0.5}
+    assert order == ["a", "b"] * 4
+    assert clock(lambda: sum(range(100_000)), 10)() > 0
+
+
+def test_slopes_are_those_of_power_laws():
+    assert slope({x: 5 * x**1.5 for x in (10, 100, 1000)}) == pytest.approx(1.5)
+    assert slope({1: 8.0, 2: 4.0, 4: 2.0}) == pytest.approx(-1)
+
+
+def test_dense_and_structured_em_agree():
+    (row,) = chosen(["distributions:em-256"], Settings(quick=True))["distributions"]["em-256"]()
+    assert row.details["largest_difference"] < 1e-12
+    assert row.ratio_to_best_peer > 2
+
+
+def test_zipf_people_are_as_many_as_asked():
+    people = accuracy.zipf(64, 5000)
+    assert people.sum() == 5000
+    assert np.all(np.diff(people) <= 1)  # rounding aside, fewer and fewer
+
+
+def test_the_page_of_the_documentation_is_made_from_the_committed_results():
+    found = json.loads((ROOT / "docs/results/bench.json").read_text("utf-8"))
+    check_schema(found)
+    assert found["peers"] is True
+    assert (ROOT / "docs/benchmarks.md").read_text("utf-8") == page.markdown(found)
+
+
+@pytest.fixture(scope="module")
+def peers():
+    if not ENVIRONMENT.exists():
+        pytest.skip("there is no .venv-peers: 'make setup-peers' makes it")
+    running = Peers(ENVIRONMENT)
+    yield running
+    running.close()
+
+
+def test_real_peers_have_our_laws(peers):
+    assert peers.missing == {}
+    for name, listed in peers.names.items():
+        options = mechanisms.SKETCH if name == "count-mean-sketch" else {}
+        ours = mechanism(name, 1.0, size=16, **options)
+        for peer in listed:
+            law = peers.ask(do="law", peer=peer, size=16, epsilon=1.0, reports=4000)
+            for side, exact in (("p", ours.p), ("q", ours.q)):
+                assert law[side] == pytest.approx(exact, abs=5 * (exact * (1 - exact) / 4000) ** 0.5), peer
+            assert 0 < peers.ask(do="client", peer=peer, size=16, epsilon=1.0, budget=0.01)["seconds"] < 1e-3
+
+
+def test_real_peers_say_what_they_do_not_understand(peers):
+    with pytest.raises(DiscreetError, match="pure-ldp DE failed: ValueError: do is 'dance'"):
+        peers.ask(do="dance", peer="pure-ldp DE", size=16, epsilon=1.0)
