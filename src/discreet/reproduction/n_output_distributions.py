@@ -28,7 +28,7 @@ BINS = 1024
 UNIT = Interval(-1, 1)
 STOP = 1e-5
 """The paper's tau; per report, as its code has it."""
-METRICS = {"w1": "Wasserstein distance", "variance": "error of the variance", "quantiles": "error of the deciles"}
+METRICS = {"w1": "Wasserstein distance", "variance": "Error of the variance", "quantiles": "Error of the deciles"}
 ORACLES = {"DE": "randomized-response", "OUE": "optimized-unary"}
 """Direct and optimised unary encoding of 1024 values, mended by Norm-Sub."""
 PLANS: dict[str, dict[str, Any]] = {

@@ -6,7 +6,7 @@ from discreet.reproduction import frame
 from discreet.reproduction import n_output as study
 from discreet.reproduction import n_output_federated_page as federated
 from discreet.reproduction.n_output_distributions import LABELS, METRICS, ORACLES, RELEASED
-from discreet.reproduction.text import small_axes, styles, table
+from discreet.reproduction.text import panels, small_axes, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
     return frame.page(
         "n-output",
-        "The N-output mechanism: its tables again, and the limit",
+        "The N-output mechanism: its tables and figures again, and the limit",
         "The paper generalises Duchi's two outputs and the three-output mechanism to N outputs, and mixes it with "
         "PM-sub (HM-NP). Below: what we implement of it, what had to be corrected, its tables and thresholds from "
         "exact functions, how far all of it is from the least possible worst case, and its experiments again with "
@@ -78,7 +78,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
             "Figure 4: distribution, variance, quantiles": [
                 "Errors on [−1, 1], times 1000 ± standard error. DE and OUE ask for one of 1024 buckets (Norm-Sub). "
                 "*SW as released* is the Square Wave of this paper's code, which is neither private nor Square Wave. "
-                "Bold: the least of DE, OUE, 2PEM and Square Wave with EMS.",
+                "Bold: the least of DE, OUE, 2PEM and Square Wave with EMS. *Their stop* is 2PEM's.",
                 *_distributions(result),
                 frame.picture(images, "n_output_figure_4", "Three errors against ε, for three columns"),
             ],
@@ -180,41 +180,25 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
 
 
 def _figure_3(result: dict[str, Any]) -> "Figure":
-    from matplotlib.figure import Figure
-
-    names = list(dict.fromkeys(cell["attribute"] for cell in result["means"]))
-    labels = [label for label in result["means"][0]["rmse"] if label != "Duchi"]
-    figure, drawn = Figure(figsize=(8.4, 3.4), layout="constrained", facecolor="white"), styles(labels)
-    axes = small_axes(figure, 1, len(names))[0]
-    for one, name in zip(axes, names, strict=True):
+    curves: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    for name in dict.fromkeys(cell["attribute"] for cell in result["means"]):
         cells = [cell for cell in result["means"] if cell["attribute"] == name]
-        for label in labels:
-            heights = [cell["rmse"][label] / min(cell["rmse"].values()) for cell in cells]
-            one.plot([cell["epsilon"] for cell in cells], heights, label=label, **drawn[label])
-        one.set_title(name, fontsize=9)
-        one.set_xlabel("ε", fontsize=9)
-    axes[0].set_ylabel("error / least error", fontsize=9)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
-    return figure
+        places = [cell["epsilon"] for cell in cells]
+        curves[name] = {
+            label: (places, [cell["rmse"][label] / min(cell["rmse"].values()) for cell in cells])
+            for label in cells[0]["rmse"]
+            if label != "Duchi"
+        }
+    return panels(curves, "ε", "error / least error")
 
 
 def _figure_4(result: dict[str, Any]) -> "Figure":
-    from matplotlib.figure import Figure
-
-    names = list(dict.fromkeys(cell["attribute"] for cell in result["distributions"]))
-    figure, drawn = Figure(figsize=(8.4, 7.6), layout="constrained", facecolor="white"), styles(SHOWN)
-    axes = small_axes(figure, len(METRICS), len(names))
-    for row, metric in zip(axes, METRICS, strict=True):
-        for one, name in zip(row, names, strict=True):
+    curves: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    for metric, says in METRICS.items():
+        for name in dict.fromkeys(cell["attribute"] for cell in result["distributions"]):
             cells = [cell for cell in result["distributions"] if cell["attribute"] == name]
-            for label in SHOWN:
-                heights = [cell["methods"][label][metric][0] for cell in cells]
-                one.plot([cell["epsilon"] for cell in cells], heights, label=label, **drawn[label])
-            one.set_yscale("log")
-            one.set_title(name, fontsize=9)
-            one.set_xlabel("ε", fontsize=9)
-        row[0].set_ylabel(METRICS[metric], fontsize=9)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8, frameon=False
-    )
-    return figure
+            places = [cell["epsilon"] for cell in cells]
+            curves[f"{name}\n{says}"] = {
+                label: (places, [cell["methods"][label][metric][0] for cell in cells]) for label in SHOWN
+            }
+    return panels(curves, "ε", "error", log=True)

@@ -1,9 +1,12 @@
 """Markdown for the papers' pages: tables, numbers, verdicts."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import discreet.plots as house
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WARNING = "<!-- Written by `discreet reproduce {name} --publish`; edit the module that writes it, not this page. -->"
 
@@ -72,3 +75,51 @@ def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
         }
         for i, name in enumerate(names)
     }
+
+
+def panels(
+    curves: Mapping[str, Mapping[str, tuple[Sequence[float], Sequence[float]]]],
+    across: str,
+    up: str,
+    *,
+    most: int = 3,
+    log: bool = False,
+    line: float | None = None,
+) -> "Figure":
+    """Return a figure with a panel for each title, a curve for each label in it, and one legend below all.
+
+    Parameters
+    ----------
+    curves : mapping
+        Title to label to places and heights.
+    across, up : str
+        What the axes show.
+    most : int
+        Panels in a row.
+    log : bool
+        Whether heights are on a logarithmic scale.
+    line : float, optional
+        Height of a thin line.
+    """
+    from matplotlib.figure import Figure
+
+    rows = -(-len(curves) // most)
+    labels = list(dict.fromkeys(label for panel in curves.values() for label in panel))
+    figure, drawn = Figure(figsize=(8.4, 0.6 + 2.8 * rows), layout="constrained", facecolor="white"), styles(labels)
+    axes = small_axes(figure, rows, -(-len(curves) // rows))
+    for one, (title, panel) in zip(axes.ravel(), curves.items(), strict=False):
+        for label, (places, heights) in panel.items():
+            one.plot(places, heights, label=label, **drawn[label])
+        if line is not None:
+            one.axhline(line, color=house.INK, linewidth=0.8)
+        if log:
+            one.set_yscale("log")
+        one.set_title(title, fontsize=9, color=house.INK)
+        one.set_xlabel(across, fontsize=9)
+    for one in axes.ravel()[len(curves) :]:
+        one.set_visible(False)
+    for one in axes[:, 0]:
+        one.set_ylabel(up, fontsize=9)
+    handles, wide = axes[0, 0].get_legend_handles_labels(), -(-len(labels) // -(-len(labels) // 5))
+    figure.legend(*handles, loc="outside lower center", ncols=wide, fontsize=8, frameon=False)
+    return figure
