@@ -1,0 +1,236 @@
+"""A billion reports: counted from Parquet by threads and by Spark; how both grow with workers and partitions.
+
+    python -m benchmarks.scale [--rows 1000000000] [--quick] [--folder DIR] [--out docs/results/scale.json]
+
+Real reports of a real mechanism (randomised response over 16 categories, epsilon 1: one byte) are written once, in
+parts; every row of the result then counts them again, and must find the same tally. Wall seconds are those of this
+machine as busy as it was; CPU seconds, those of all processes together, say what the work costs anywhere.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import discreet as dc
+from discreet.files import Collection, Reports, privatize_file, tally_file
+from discreet.files.formats import ROWS, ReportFile, Sink
+from discreet.files.threads import in_order
+from discreet.tallies import Tally
+
+SIZE = 16
+PLAN = dc.Frequency(dc.Categories(range(SIZE)), epsilon=1, method="randomized-response")
+PARTS = 64
+
+
+def say(text: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def cpu_seconds() -> float:
+    """CPU of this process and of all its descendants, living or reaped (Linux)."""
+    parents: dict[int, list[int]] = {}
+    used: dict[int, float] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue  # gone meanwhile
+            parents.setdefault(int(fields[1]), []).append(int(entry.name))
+            used[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    total, waiting = 0.0, [os.getpid()]
+    while waiting:
+        process = waiting.pop()
+        total += used.get(process, 0.0)
+        waiting += parents.get(process, [])
+    return total
+
+
+def measured(name: str, rows: int, work: Callable[[], Any], **facts: Any) -> tuple[Any, dict[str, Any]]:
+    start, cpu = time.perf_counter(), cpu_seconds()
+    found = work()
+    seconds, used = time.perf_counter() - start, cpu_seconds() - cpu
+    row = {"name": name, "rows": rows} | facts
+    row |= {"seconds": round(seconds, 2), "cpu_seconds": round(used, 2), "cores_used": round(used / seconds, 2)}
+    row["million_per_second"] = round(rows / seconds / 1e6, 1)
+    row["million_per_cpu_second"] = round(rows / used / 1e6, 1) if used else None
+    say(f"{name} {facts}: {row['million_per_second']} M/s, {row['million_per_cpu_second']} M per CPU second")
+    return found, row
+
+
+def write_reports(folder: Path, rows: int) -> Reports:
+    """Privatise values 0..15 in turn, part by part."""
+    stage = Collection({"cell": PLAN}).stage()
+    assert stage is not None
+    values = pa.record_batch({"cell": np.arange(ROWS, dtype=np.int8) % SIZE})
+    sizes = np.full(PARTS, rows // PARTS)
+    sizes[: rows % PARTS] += 1
+
+    def write(part: int) -> None:
+        with Sink(folder / f"part-{part:03}.parquet", stage.reports) as sink:
+            for start in range(0, int(sizes[part]), ROWS):
+                (made,) = stage.map_batches([values.slice(0, min(ROWS, int(sizes[part]) - start))])
+                sink.write(made)
+
+    for part, _ in enumerate(in_order(write, range(PARTS), 2)):
+        if part % 8 == 7:
+            say(f"written: part {part + 1} of {PARTS}")
+    return stage.reports
+
+
+def by_threads(
+    folder: Path, rows: int, counts: list[int], expected: Tally | None
+) -> tuple[list[dict[str, Any]], Tally]:
+    table = []
+    for count in counts:
+        (_, tallies), row = measured(
+            "parquet + threads", rows, lambda c=count: tally_file(folder, threads=c), threads=count
+        )
+        expected = expected or tallies["cell"]
+        assert tallies["cell"] == expected
+        assert expected.n == rows
+        table.append(row)
+    assert expected is not None
+    return table, expected
+
+
+def by_spark(
+    folder: Path, rows: int, reports: Reports, cores: int, partitions: list[int], expected: Tally
+) -> list[Any]:
+    """Start Spark with so many cores and count with each number of partitions."""
+    from pyspark.sql import SparkSession
+
+    from discreet.spark import tally_frame
+
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "2g",
+        "spark.sql.files.openCostInBytes": "0",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    }
+    session = SparkSession.builder.master(f"local[{cores}]").config(map=options).getOrCreate()
+    try:
+        # Nothing of the start of Java and of the workers is in the rows below.
+        tally_frame(
+            session.read.parquet(str(folder / "part-000.parquet")).limit(10_000).repartition(2 * cores), reports
+        )
+        size = sum(part.stat().st_size for part in folder.glob("*.parquet"))
+        table = []
+        for count in partitions:
+            session.conf.set("spark.sql.files.maxPartitionBytes", str(size // count + 1))
+            session.conf.set("spark.sql.files.minPartitionNum", str(count))
+            frame = session.read.parquet(str(folder))
+            real = frame.rdd.getNumPartitions()
+            tallies, row = measured(
+                "spark", rows, lambda f=frame: tally_frame(f, reports), cores=cores, partitions=real
+            )
+            assert tallies["cell"] == expected
+            table.append(row)
+        return table
+    finally:
+        session.stop()
+
+
+def merging(states: int) -> dict[str, Any]:
+    mechanism = dc.mechanism("randomized-response", 1, size=1024)
+    generator = np.random.default_rng(1)
+    counts = generator.integers(0, 1 << 40, (states, 1024))
+    packed = [Tally(mechanism.id, int(row.sum()), row).to_bytes() for row in counts]
+    merged, row = measured("merge states of 1024 counts", states, lambda: Tally.merge(map(Tally.from_bytes, packed)))
+    assert merged.counts.tolist() == [sum(column) for column in zip(*counts.tolist(), strict=True)]
+    return row
+
+
+def privatising(folder: Path, rows: int, counts: list[int]) -> list[dict[str, Any]]:
+    wage = dc.Mean(dc.Interval(0, 500_000), epsilon=1, method="hybrid")
+    source = folder / "values.parquet"
+    generator = np.random.default_rng(1)
+    with pq.ParquetWriter(source, pa.schema([("wage", pa.float64())])) as writer:
+        for start in range(0, rows, ROWS):
+            count = min(ROWS, rows - start)
+            writer.write_batch(pa.record_batch({"wage": np.round(generator.gamma(2.0, 30_000.0, count))}))
+    return [
+        measured(
+            "privatise a Parquet file (hybrid)",
+            rows,
+            lambda c=count: privatize_file(source, folder / "r.parquet", {"wage": wage}, overwrite=True, threads=c),
+            threads=count,
+        )[1]
+        for count in counts
+    ]
+
+
+def run(rows: int, part_of: int, folder: Path) -> dict[str, Any]:
+    """Count all reports once by each engine; curves use one of ``part_of`` parts of them."""
+    cores = len(os.sched_getaffinity(0))
+    some = [1, *([cores] if cores > 1 else [])]
+    data, few = folder / "reports", folder / "few"
+    data.mkdir()
+    few.mkdir()
+    say(f"writing {rows} reports")
+    reports, first = measured("privatise and write Parquet, 2 threads", rows, lambda: write_reports(data, rows))
+    size = sum(part.stat().st_size for part in data.iterdir())
+    for part in sorted(data.iterdir())[::part_of]:
+        os.link(part, few / part.name)
+    smaller = sum(ReportFile(part).rows or 0 for part in few.iterdir())
+    tally_file(sorted(few.iterdir())[0])  # kernels are loaded
+    table = [first]
+    threads, expected = by_threads(data, rows, some, None)
+    curve, little = by_threads(few, smaller, [*some, 2 * cores], None)
+    table += threads
+    table += by_spark(data, rows, reports, cores, [64], expected)
+    table += [row | {"curve": "threads"} for row in curve]
+    for count in some:
+        chosen = [2, 8, 32] if count == cores else [8]
+        table += [row | {"curve": "spark"} for row in by_spark(few, smaller, reports, count, chosen, little)]
+    table += privatising(folder, max(rows // 50, 100_000), some)
+    table.append(merging(10_000))
+    return {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "version": dc.__version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {cores} cores",
+        "load": [round(load, 1) for load in os.getloadavg()],
+        "reports": rows,
+        "file_bytes": size,
+        "rows": table,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000_000)
+    parser.add_argument("--quick", action="store_true", help="ten million")
+    parser.add_argument("--folder", type=Path, help="where the Parquet files are put, and removed again")
+    parser.add_argument("--out", type=Path, help="write the JSON there as well")
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(dir=options.folder))
+    try:
+        found = run(10_000_000 if options.quick else options.rows, 8, folder)
+    finally:
+        shutil.rmtree(folder)
+    text = json.dumps(found, indent=1)
+    if options.out:
+        options.out.write_text(text + "\n", encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
