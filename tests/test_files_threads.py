@@ -1,8 +1,10 @@
 """Folders, patterns and threads; the same two functions under Dask."""
 
 import os
+import re
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -176,3 +178,10 @@ def test_the_same_two_functions_under_dask(people):
 
 def zip_pairs(parts):
     return [parts[i : i + 2] for i in range(0, len(parts), 2)]
+
+
+def test_the_page_about_files_of_reports(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "report-files.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(code, "report-files.md", "exec"), {})

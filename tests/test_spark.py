@@ -1,14 +1,18 @@
 """Spark on this machine: everything that files do, and what only a cluster does: retries, partitions, workers."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
 import discreet as dc
 from discreet.errors import DiscreetError, DomainError, WireError
-from discreet.files import Cell, estimate_file
+from discreet.files import Cell, Collection, estimate_file
+from discreet.files import privatize_frame as privatize_table
 from discreet.plans.base import Channel, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.spark import estimate_frame, privatize_frame, reports_of, tally_frame
@@ -118,6 +122,23 @@ def test_reports_of_devices_are_counted_by_mechanism(spark):
     assert tally_frame(spark.createDataFrame(pa.table({"report": rows})), {"report": unary})["report"] == unary.tally(
         bits
     )
+
+
+def test_files_that_spark_did_not_write(spark, tmp_path):
+    stage = Collection(THREE, epsilon=12).stage()
+    rows = {"wage": [50.0] * 300, "drink": ["tea"] * 300, "room": [7] * 300}
+    reports = privatize_table(pa.table(rows), THREE, epsilon=12)
+    pq.write_table(reports, tmp_path / "r.parquet")
+    frame = spark.read.parquet(str(tmp_path / "r.parquet"))  # unsigned integers come wider, and signed
+    assert tally_frame(frame, stage.reports) == stage.reports.tally_batch(reports.combine_chunks().to_batches()[0])
+
+
+def test_the_page_about_scale(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs" / "scale.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    at_home = code.replace('"people-*', f'"{tmp_path}/people-*').replace('"reports")', f'"{tmp_path}/reports")')
+    exec(compile(at_home, "scale.md", "exec"), {"spark": spark})  # Java does not follow us into the folder
 
 
 # -- retries ----------------------------------------------------------------------------------------------

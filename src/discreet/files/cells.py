@@ -1,6 +1,7 @@
 """Columns of reports: unsigned integers, or packed bytes where a report is a bit vector; and their tallies."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +81,9 @@ class Cell:
         if not self.is_packed:
             if not pa.types.is_integer(column.type):
                 raise WireError(f"column {self.name!r} is of type {column.type}; reports are whole numbers")
+            if column.type != self.type:
+                with suppress(pa.ArrowInvalid):  # one is outside the alphabet: the tally says which
+                    column = column.cast(self.type)
             return np.asarray(column.to_numpy(zero_copy_only=False))
         try:
             fixed = column if column.type == self.type else column.cast(self.type)
