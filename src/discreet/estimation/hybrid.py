@@ -147,13 +147,14 @@ def candidates(
 class HybridDeviations:
     """Cov(θ) = τ² M⁻¹ + M⁻¹ B C⁻¹ Bᵀ M⁻¹ with M = I + τ²H and C the precision of a once γ is integrated out.
 
-    M = diagonal + U K Uᵀ, with the columns of U the rows of the pooled information and two for the leaves.
+    M = diagonal + U K Uᵀ, with the columns of U the rows of the pooled information and two for the leaves; K is one but
+    for its `corner` of those two.
     """
 
     tau: float
     diagonal: Vector
     rows: Vector
-    core: Vector
+    corner: Vector
     solver: Any
     basis: Vector
     factor: Vector
@@ -165,7 +166,7 @@ class HybridDeviations:
         from scipy.linalg import lu_solve
 
         scaled = (right.T / self.diagonal).T
-        inner = lu_solve(self.solver, self.core @ (self.rows @ scaled))
+        inner = lu_solve(self.solver, _with_corner(self.corner, self.rows @ scaled))
         return np.asarray(scaled - ((self.rows.T @ inner).T / self.diagonal).T)
 
     def covariance_times(self, direction: Vector) -> Vector:
@@ -188,6 +189,13 @@ class HybridDeviations:
         part = self.solve(self.tau * noise + self.tau**2 * leaf + self.tau * channel)
         a = solve_triangular(self.factor, random.standard_normal((self.basis.shape[1], count)), lower=True, trans="T")
         return np.asarray(part + self.solve(self.basis @ a))
+
+
+def _with_corner(corner: Vector, right: Vector) -> Vector:
+    """K @ right, where K is one but for its last two rows and columns."""
+    out = right.copy()
+    out[-2:] = corner @ right[-2:]
+    return out
 
 
 class _JointModel:
@@ -248,25 +256,26 @@ class _JointModel:
     def _curvature(self, f: Vector, tau: float) -> tuple[HybridDeviations, float]:
         """The Gaussian around the mode, and half the logarithm of its determinants."""
         from scipy.linalg import cho_factor, lu_factor
+        from scipy.linalg.blas import dsyrk
 
         model, square = self.model, f * f
         y = self.pooled @ f
         channel_rows = (self.pooled - y[:, None]) * f * np.sqrt(model.n / np.maximum(y, 1e-300))[:, None]
         # (diag f - f fᵀ)² / σ² is diag f² / σ² and a matrix of rank two in the plane of f and f².
         rows = tau * np.concatenate([channel_rows, f[None], square[None]])
-        core = np.eye(rows.shape[0])
-        core[-2:, -2:] = np.array([[f @ f, -1.0], [-1.0, 0.0]]) / self.variance
+        corner = np.array([[f @ f, -1.0], [-1.0, 0.0]]) / self.variance
         diagonal = 1.0 + tau**2 * square / self.variance
-        inner = np.eye(rows.shape[0]) + core @ ((rows / diagonal) @ rows.T)
-        solver = lu_factor(inner)
+        half_gram = dsyrk(1.0, (rows / np.sqrt(diagonal)).T, trans=1)  # its upper half: half the work of a product
+        gram = half_gram + np.triu(half_gram, 1).T
+        solver = lu_factor(np.eye(rows.shape[0]) + _with_corner(corner, gram))
         log_determinant = np.log(diagonal).sum() + np.log(np.abs(np.diag(solver[0]))).sum()
         deviation = math.sqrt(self.variance)
         basis = model.basis
-        partial = HybridDeviations(tau, diagonal, rows, core, solver, basis, np.empty((0, 0)), f, deviation)
+        partial = HybridDeviations(tau, diagonal, rows, corner, solver, basis, np.empty((0, 0)), f, deviation)
         # BᵀHB - BᵀH(H + I/τ²)⁻¹HB = Bᵀ(I - M⁻¹)B / τ²: what the data say of a when γ is unknown.
         schur = basis.T @ (basis - partial.solve(basis)) / tau**2
         precision = 0.5 * (schur + schur.T) + self.spline.smoothness * model.penalty + model.pin
         factor = np.tril(cho_factor(precision, lower=True)[0])
         half = 0.5 * log_determinant + np.log(np.diag(factor)).sum()
-        complete = HybridDeviations(tau, diagonal, rows, core, solver, basis, factor, f, deviation)
+        complete = HybridDeviations(tau, diagonal, rows, corner, solver, basis, factor, f, deviation)
         return complete, float(half)
