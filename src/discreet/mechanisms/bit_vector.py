@@ -18,6 +18,9 @@ from discreet.mechanisms.oracle import Oracle
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
+_LANES = 16
+"""Words that the adders should have side by side."""
+
 
 class BitVector(Oracle):
     """An oracle whose report is the bit vector of its support; row i of reports is ``lanes`` uint64 words."""
@@ -45,7 +48,7 @@ class BitVector(Oracle):
                 f"reports are of type {array.dtype} and shape {array.shape}; "
                 f"allowed are rows of {self.lanes} uint64 words"
             )
-        if self._size % 64 and (array[:, -1] & ~np.uint64(self._tail_mask)).any():
+        if self._size % 64 and int(np.bitwise_or.reduce(array[:, -1])) & ~self._tail_mask:
             raise DomainError(f"a report has a bit at or beyond {self._size}; allowed are bits 0..{self._size - 1}")
         return np.ascontiguousarray(array)
 
@@ -55,9 +58,13 @@ class BitVector(Oracle):
             return np.asarray(bits.sum(axis=0, dtype=np.int64)[: self._size])
         from discreet.mechanisms.kernels_bits import count_bits
 
-        counts = np.zeros(64 * self.lanes, dtype=np.int64)
-        count_bits(reports, counts)
-        return counts[: self._size]
+        # Several short reports count as one long one: the adders work on whole rows of lanes.
+        together = max(1, _LANES // self.lanes)
+        whole = len(reports) - len(reports) % together
+        counts = np.zeros((together, 64 * self.lanes), dtype=np.int64)
+        count_bits(reports[:whole].reshape(-1, together * self.lanes), counts.reshape(-1))
+        count_bits(reports[whole:], counts[0])
+        return np.asarray(counts.sum(axis=0)[: self._size])
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports have the bit of a category."""
