@@ -55,8 +55,8 @@ def zipf(size: int, people: int) -> Any:
 
 def frequencies(settings: Settings) -> list[Row]:
     """Measure the errors of every oracle that a peer has, and of the plan's own choice."""
-    people = zipf(SIZE, 5_000 if settings.quick else 20_000)
-    repeats = 4 if settings.quick else 40
+    people = zipf(SIZE, 5_000 if settings.quick else 10_000)
+    repeats = 4 if settings.quick else 16
     truth, n = people / people.sum(), int(people.sum())
     ours: dict[tuple[str, str], list[float]] = defaultdict(list)
     theirs: dict[tuple[str, str, str], list[float]] = defaultdict(list)

@@ -25,6 +25,10 @@ LOCAL = Path(".venv-peers")
 PINS = Path(__file__).with_name("constraints-peers.txt")
 WORKER = Path(__file__).with_name("peer_worker.py")
 SINGLE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+NEWEST = (3, 12)
+"""The newest Python that has wheels of numpy below 2."""
+BINARY = "numpy,scipy,pandas,numba,llvmlite,scikit-learn,statsmodels"
+"""Never built from source: where there is no wheel, it is said at once."""
 PATIENCE = 1800
 """Seconds that an installation may take."""
 
@@ -38,15 +42,21 @@ def make(folder: Path) -> Path:
     """Make an environment with the peers in a folder and return its interpreter; nothing is left of a failure."""
     fresh = not folder.exists()
     try:
-        _run([sys.executable, "-m", "venv", str(folder)])
+        _run([_base(), "-m", "venv", str(folder)])
         python = interpreter(folder)
-        quiet = ["--quiet", "--disable-pip-version-check", "--no-input"]
-        _run([str(python), "-m", "pip", "install", *quiet, "--no-deps", "-r", str(PINS)])
+        options = ["--quiet", "--disable-pip-version-check", "--no-input", "--no-deps", "--only-binary", BINARY]
+        _run([str(python), "-m", "pip", "install", *options, "-r", str(PINS)])
     except DiscreetError:
         if fresh:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     return python
+
+
+def _base() -> str:
+    """Return an interpreter that is old enough for the peers: this one, or one of its elders."""
+    elders = (shutil.which(f"python3.{minor}") for minor in range(NEWEST[1], 10, -1))
+    return sys.executable if sys.version_info[:2] <= NEWEST else next(filter(None, elders), sys.executable)
 
 
 def _run(command: list[str]) -> None:

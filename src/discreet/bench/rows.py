@@ -129,12 +129,12 @@ class Settings:
     @property
     def repeats(self) -> int:
         """Interleaved repeats of which the best is kept."""
-        return 3 if self.quick else 9
+        return 3 if self.quick else 7
 
     @property
     def budget(self) -> float:
         """Seconds that one repeat of a peer takes, about."""
-        return 0.03 if self.quick else 0.15
+        return 0.03 if self.quick else 0.1
 
     def peers_of(self, mechanism: str) -> list[str]:
         """Return the peers that have a mechanism."""
