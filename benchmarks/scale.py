@@ -214,13 +214,46 @@ def run(rows: int, part_of: int, folder: Path) -> dict[str, Any]:
     }
 
 
+def page(found: dict[str, Any]) -> str:
+    """Return the result as Markdown; `--page` puts it into docs/scale.md."""
+    load = f"load {found['load'][0]} when it ended, other programs included"
+    lines = [
+        f"{found['reports']:,} reports of one byte, {found['file_bytes'] / 1e6:,.0f} MB of Parquet; {found['date']}, "
+        f"discreet {found['version']}, Python {found['python']}, {found['machine']}, {load}. Every row found the same "
+        "tally. `python -m benchmarks.scale` measures it again.",
+        "",
+        "| work | rows | with | s | CPU s | M rows/s | M rows per CPU s |",
+        "|---|--:|---|--:|--:|--:|--:|",
+    ]
+    for row in found["rows"]:
+        having = ", ".join(f"{row[key]} {key}" for key in ("threads", "cores", "partitions") if key in row)
+        lines.append(
+            f"| {row['name']} | {row['rows']:,} | {having} | {row['seconds']} | {row['cpu_seconds']} "
+            f"| {row['million_per_second']} | {row['million_per_cpu_second']} |"
+        )
+    return "\n".join(lines)
+
+
+def write_page(result: Path, target: Path) -> None:
+    head, _, rest = target.read_text(encoding="utf-8").partition("<!-- scale -->\n")
+    tail = rest[rest.index("<!-- /scale -->") :]
+    table = page(json.loads(result.read_text(encoding="utf-8")))
+    target.write_text(f"{head}<!-- scale -->\n{table}\n{tail}", encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000_000)
     parser.add_argument("--quick", action="store_true", help="ten million")
     parser.add_argument("--folder", type=Path, help="where the Parquet files are put, and removed again")
     parser.add_argument("--out", type=Path, help="write the JSON there as well")
+    parser.add_argument(
+        "--page", action="store_true", help="measure nothing; put docs/results/scale.json into its page"
+    )
     options = parser.parse_args()
+    if options.page:
+        write_page(Path("docs/results/scale.json"), Path("docs/scale.md"))
+        return
     folder = Path(tempfile.mkdtemp(dir=options.folder))
     try:
         found = run(10_000_000 if options.quick else options.rows, 8, folder)

@@ -11,22 +11,24 @@ HOW = "Spark needs Java 17 or newer: 'make system' installs it (Debian: apt-get 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory):
-    """Two cores; a task may fail three times, as on a cluster."""
+    """Two cores; a task that fails is tried once more, as on a cluster."""
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         (pytest.fail if os.environ.get("CI") else pytest.skip)(HOW)
     from pyspark.sql import SparkSession
 
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    here = os.path.dirname(__file__)
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": here}
     options = {
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
         "spark.log.level": "OFF",
+        "spark.python.daemon.module": "spark_daemon",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    session = SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
+    session = SparkSession.builder.master("local[2,2]").config(map=options).getOrCreate()
     yield session
     session.stop()

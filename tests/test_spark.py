@@ -30,6 +30,7 @@ THREE = {
     "drink": dc.Frequency(dc.Categories(["tea", "coffee"]), epsilon=4, method="randomized-response"),
     "room": dc.Frequency(dc.Categories(range(70)), epsilon=4, method="optimized-unary"),
 }
+TWO_ROUNDS = {"wage": dc.Variance(WAGE, epsilon=4, method="two-round")}
 CELL = {"cell": dc.Frequency(dc.Categories(range(4)), epsilon=EXACT, method="randomized-response")}
 
 
@@ -210,9 +211,7 @@ def test_everybody_answers_in_exactly_one_round(people, tmp_path, monkeypatch, p
 
 
 def test_two_rounds_of_a_real_plan(people, tmp_path):
-    answer = estimate_frame(privatize_frame(people, {"wage": dc.Variance(WAGE, epsilon=4)}, str(tmp_path / "r")))[
-        "wage"
-    ]
+    answer = estimate_frame(privatize_frame(people, TWO_ROUNDS, str(tmp_path / "r")))["wage"]
     assert answer.n == PRESENT
     assert answer.value == pytest.approx(833, rel=0.3)
 
@@ -220,7 +219,7 @@ def test_two_rounds_of_a_real_plan(people, tmp_path):
 def test_a_cluster_must_be_able_to_tell_people_apart(people, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.spark._is_local", lambda context: False)
     with pytest.raises(DiscreetError, match="name the column that tells people apart, or call setCheckpointDir"):
-        privatize_frame(people, {"wage": dc.Variance(WAGE, epsilon=4)}, str(tmp_path / "r"))
+        privatize_frame(people, TWO_ROUNDS, str(tmp_path / "r"))
 
 
 # -- bad input --------------------------------------------------------------------------------------------
@@ -258,7 +257,7 @@ def test_a_cluster_must_be_able_to_tell_people_apart(people, tmp_path, monkeypat
         ),
         (
             lambda f: f.withColumn("who", F.lit(None).cast("string")),
-            {"wage": dc.Variance(WAGE, epsilon=1)},
+            TWO_ROUNDS,
             {"person": "who"},
             DomainError,
             "person is null",
@@ -274,7 +273,7 @@ def test_bad_input_is_one_sentence_on_the_driver(people, tmp_path, change, quest
 
 
 def test_reports_are_never_written_twice(people, tmp_path):
-    for questions in (MEAN, {"wage": dc.Variance(WAGE, epsilon=1)}):
+    for questions in (MEAN, TWO_ROUNDS):
         (tmp_path / "r").mkdir(exist_ok=True)
         with pytest.raises(DiscreetError, match="which exists; new reports would spend the budget again"):
             privatize_frame(people, questions, str(tmp_path / "r"))
