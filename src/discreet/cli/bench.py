@@ -128,7 +128,7 @@ def _show(found: dict[str, Any]) -> None:
     from rich.table import Table
 
     from discreet.bench import PARTS
-    from discreet.bench.page import amount, times
+    from discreet.bench.page import cells
 
     shown = console()
     for part, title in PARTS.items():
@@ -136,16 +136,12 @@ def _show(found: dict[str, Any]) -> None:
         if not rows:
             continue
         table = Table(title=f"[bold]{title}[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
-        for head, justify in (("", "left"), ("ours", "right"), ("best peer", "right"), ("times better", "right"),
-                              ("floor", "right"), ("times floor", "right")):  # fmt: skip
-            table.add_column(head, justify="right" if justify == "right" else "left")
+        table.add_column("", no_wrap=True)
+        for head in ("ours", "times better", "times the floor"):
+            table.add_column(head, justify="right")
         for row in rows:
-            style = "yellow" if row["meets"] is False else None
-            cells = [amount(row[key], row["unit"]) for key in ("ours", "best_peer", "floor")]
-            table.add_row(
-                escape(row["name"]), cells[0], cells[1], times(row["ratio_to_best_peer"]), cells[2],
-                times(row["ratio_to_floor"]), style=style,
-            )  # fmt: skip
+            name, ours, _, better, _, floor = cells(row)
+            table.add_row(escape(name), ours, better, floor, style="yellow" if row["meets"] is False else None)
         shown.print(table)
     for note in found["notes"]:
         shown.print(f"[dim]· {escape(note)}[/dim]")
