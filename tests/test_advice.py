@@ -5,8 +5,12 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.advice import epsilon_needed, knots_prior
+from discreet.advice import SHAPES, Population, epsilon_needed, error_curve, knots_prior
+from discreet.mechanisms.privrm import METHODS as RANGES
 from discreet.mechanisms.registry import entries
+from discreet.metrics import wasserstein
+from discreet.plans.distribution import METHODS as DISTRIBUTIONS
+from discreet.plans.registry import read_plan
 
 WAGE = dc.Interval(0, 100_000)
 
@@ -15,8 +19,8 @@ def test_means_are_ranked_by_worst_case_and_minimax_leads():
     for epsilon in (0.5, 1.0, 3.0):
         advice = dc.advise("mean", epsilon=epsilon, users=5000)
         assert advice.best.method == "minimax"
-        variances = [option.variance for option in advice]
-        assert np.allclose(variances, sorted(variances), rtol=1e-5)
+        errors = [option.error for option in advice]
+        assert np.allclose(errors, sorted(errors), rtol=1e-5)
         names = {option.method for option in advice}
         assert {e.name for e in entries().values() if e.question == "mean" and not e.needs} <= names
 
@@ -34,6 +38,8 @@ def test_a_prior_ranks_by_expected_variance_and_adds_the_adaptive_mechanism():
     prior = np.exp(-(np.linspace(-1, 1, 40) ** 2) * 30)
     advice = dc.advise("mean", epsilon=3, users=1000, prior=prior)
     assert advice.best.method == "adaptive-additive"
+    assert advice.plan().round([]).channels[0].mechanism.name == "adaptive-additive"
+    assert {"aaa", "np-aaa"} <= {option.method for option in advice if option.rounds == 2}
     assert math.isclose(sum(knots_prior(prior)), 1, abs_tol=1e-9)
 
 
@@ -63,11 +69,11 @@ def test_every_predicted_error_of_a_mean_is_within_a_tenth(setting):
     draw, epsilon = SETTINGS[setting]
     values = draw(np.random.default_rng(3)) * 100_000
     prior = np.histogram(values, bins=256, range=(0, 100_000))[0]
-    for option in dc.advise("mean", epsilon, 1500, domain=WAGE, prior=prior):
-        if option.method == "adaptive-additive":
-            continue  # predicted for a known prior; the plan "aaa" has to learn it first
-        plan = dc.Mean(WAGE, epsilon, method=option.method)
-        errors = [dc.simulate(plan, values, seed=s).value - values.mean() for s in range(1500)]
+    advice = dc.advise("mean", epsilon, 1500, domain=WAGE, prior=prior)
+    for option in advice:
+        plan = advice.plan(option)
+        repeats = 300 if option.rounds == 2 else 1500
+        errors = [dc.simulate(plan, values, seed=s).value - values.mean() for s in range(repeats)]
         assert 0.9 < np.sqrt(np.mean(np.square(errors))) / option.error < 1.1, option.method
 
 
@@ -82,6 +88,155 @@ def test_every_predicted_error_of_a_frequency_is_within_a_tenth(size, epsilon):
         plan = dc.Frequency(domain, epsilon, method=option.method, post="raw")
         errors = [dc.simulate(plan, values, seed=s).raw - truth for s in range(150)]
         assert 0.9 < np.sqrt(np.mean(np.square(errors))) / option.error < 1.1, option.method
+
+
+# -- distributions, variances, range means -------------------------------------------------------------------------
+
+NUMBER = dc.Interval(0, 100)
+ASKED = {
+    "distribution": {"bins": 32},
+    "variance": {"bins": 32},
+    "range-mean": {"low": 20, "high": 50},
+}
+PLACES = {
+    "skewed, epsilon 1": ("skewed", 1.0, 4000),
+    "bell, epsilon 2": ("bell", 2.0, 2000),
+    "two peaks, epsilon 0.7": ("two-peaks", 0.7, 10_000),
+    "heaped, epsilon 3": ("heaped", 3.0, 3000),
+    "even, epsilon 1.5": ("even", 1.5, 5000),
+}
+
+
+def simulated_error(question, people, plan, users, repeats):
+    """The error by full simulation: everybody drawn, every report privatised, of other seeds than the rehearsals'."""
+    scores = []
+    for seed in range(repeats):
+        answer = dc.simulate(plan, people.draw(users, 10_000 + seed), seed=20_000 + seed)
+        if question == "distribution":
+            scores.append(100 * wasserstein(people.histogram(answer.bins), answer.probabilities))
+        else:
+            truth = people.variance if question == "variance" else people.within(20, 50)[1]
+            scores.append(answer.value - truth)
+    return np.mean(scores) if question == "distribution" else math.sqrt(np.mean(np.square(scores)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("question", ASKED)
+def test_every_predicted_error_is_within_a_tenth(question, place):
+    shape, epsilon, users = PLACES[place]
+    people = Population.of(shape, NUMBER)
+    repeats = {"distribution": 60, "variance": 250, "range-mean": 250}[question]
+    about = ASKED[question] | {"domain": NUMBER, "shape": shape}
+    advice = dc.advise(question, epsilon, users, repeats=repeats, **about)
+    for option in advice:
+        plan = advice.plan(option)
+        simulated = simulated_error(question, people, plan, users, repeats)
+        doubt = math.hypot(option.precision, 0.75 / math.sqrt(repeats))  # of both: neither is the truth
+        assert abs(math.log(simulated / option.error)) < 0.1 + 2 * doubt, (option, simulated)
+
+
+@pytest.mark.parametrize(
+    ("question", "method", "repeats"),
+    [
+        ("distribution", "square-wave-ems", 40),
+        ("variance", "two-round duchi", 300),
+        ("range-mean", "outside-symbol/duchi", 200),
+        ("range-mean", "direct", 50),
+    ],
+)
+def test_predicted_errors_of_other_questions_agree_with_simulation(question, method, repeats):
+    about = ASKED[question] | {"domain": NUMBER, "shape": "skewed"}
+    advice = dc.advise(question, 2.0, 2000, methods=[method], repeats=40, **about)
+    people = Population.of("skewed", NUMBER)
+    simulated = simulated_error(question, people, advice.plan(), 2000, repeats)
+    assert 0.85 < simulated / advice.best.error < 1.15
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_every_method_of_a_plan_is_ranked_and_can_be_built(question):
+    advice = dc.advise(question, 1.0, 500, domain=NUMBER, repeats=1, **(ASKED[question] | {"shape": "bell"}))
+    errors = [option.error for option in advice]
+    assert np.allclose(errors, sorted(errors), rtol=1e-5)
+    names = {option.method for option in advice}
+    if question == "distribution":
+        assert names == set(DISTRIBUTIONS)
+    elif question == "variance":
+        assert {f"distribution {name}" for name in DISTRIBUTIONS} <= names
+        assert {f"two-round {e.name}" for e in entries().values() if e.question == "mean" and not e.needs} <= names
+    else:
+        assert {name.split("/")[0] for name in names} >= {*RANGES, "auto", "adaptive", "direct", "distribution"}
+    for option in advice:
+        plan = read_plan(json.loads(json.dumps(advice.plan(option).to_dict())))
+        first = plan.round([])
+        assert plan.question == question
+        assert option.rounds == (1 if first.share >= 1 else 2)
+        assert option.report_bytes >= max(channel.mechanism.report_bytes for channel in first.channels) or (
+            option.rounds == 2
+        )
+        assert option.influence > 1
+
+
+def test_a_prior_decides_which_method_leads():
+    narrow = np.zeros(64)
+    narrow[40] = 1.0
+    about = {"domain": NUMBER, "low": 20, "high": 80, "methods": ["outside-symbol", "auto"]}
+    known = dc.advise("range-mean", 3.0, 5000, prior=narrow, **about)
+    assert known.best.method == "auto for the prior"
+    assert known.best.error < 0.9 * known.options[1].error
+
+
+def test_several_means():
+    advice = dc.advise("means", 1.0, 10_000, domain=[dc.Interval(0, 1), dc.Interval(0, 100)])
+    alone = dc.advise("mean", 1.0, 10_000, domain=dc.Interval(0, 100))
+    assert advice.best.method == alone.best.method
+    assert advice.best.error == pytest.approx(alone.best.error * math.sqrt(2))
+    rows = np.column_stack([np.full(2000, 0.5), np.full(2000, 50.0)])
+    option = next(
+        o for o in dc.advise("means", 1.0, 2000, domain=advice_domains(), prior=[0, 1, 0]) if o.method == "duchi"
+    )
+    plan = dc.Means(advice_domains(), 1.0, method="duchi", names=["a", "b"])
+    errors = [dc.simulate(plan, rows, seed=s)["b"].value - 50 for s in range(300)]
+    assert 0.88 < math.sqrt(np.mean(np.square(errors))) / option.error < 1.12
+
+
+def advice_domains():
+    return [dc.Interval(0, 1), dc.Interval(0, 100)]
+
+
+def test_populations():
+    people = Population.sample([1.0, 1.0, 99.0, 200.0], NUMBER)
+    assert people.histogram(2).tolist() == [0.5, 0.5]
+    assert people.within(0, 50)[0] == 0.5
+    assert people.within(40, 60) == (0.0, 50.0)
+    for shape in SHAPES:
+        people = Population.of(shape, NUMBER)
+        values = people.draw(200_000, 1)
+        assert abs(values.mean() - people.mean) < 0.3
+        assert values.var() == pytest.approx(people.variance, rel=0.02)
+        assert people.histogram(64).sum() == pytest.approx(1)
+        assert people.points()[1].sum() == pytest.approx(1)
+
+
+def test_people_needed_for_a_distribution_give_that_error():
+    about = {"domain": NUMBER, "bins": 32, "shape": "skewed", "methods": ["square-wave-em"]}
+    advice = dc.advise("distribution", 2.0, 1000, error=1.0, repeats=20, **about)
+    again = dc.advise("distribution", 2.0, advice.best.users_needed, repeats=20, **about)
+    assert 0.75 < again.best.error < 1.3
+    smoothed = about | {"methods": ["square-wave-ems"]}  # its smoothing stays, however many people there are
+    assert dc.advise("distribution", 2.0, 100_000, error=0.01, repeats=4, **smoothed).best.users_needed is None
+
+
+def test_a_curve_falls_with_epsilon_and_people():
+    about = {"domain": NUMBER, "bins": 16, "shape": "skewed"}
+    advice = dc.advise("distribution", 1.0, 500, methods=["square-wave-ems"], repeats=2, **about)
+    told = []
+    rows = error_curve("distribution", [0.5, 4.0], [300, 30_000], advice=advice, progress=told.append, **about)
+    assert rows[0][0] > rows[0][1]
+    assert rows[0][1] > rows[1][1]
+    assert told[-1] == 1.0
+    needed = epsilon_needed("distribution", rows[1][1] * 2, 30_000, advice=advice, **about)
+    assert 0.1 < needed < 4.0
 
 
 def test_the_epsilon_needed_is_the_least_that_reaches_the_error():
@@ -110,6 +265,16 @@ def test_frequencies():
         (lambda: dc.advise("mean", epsilon=1, prior=[-1, 2]), "prior"),
         (lambda: dc.advise("frequency", epsilon=1), "size"),
         (lambda: dc.advise("frequency", epsilon=1, size=1), "size is 1"),
+        (lambda: dc.advise("means", epsilon=1, domain=[]), "at least one Interval"),
+        (lambda: dc.advise("distribution", epsilon=1, shape="round"), "shape is 'round'"),
+        (lambda: dc.advise("distribution", epsilon=1, shape="bell", prior=[1]), "one of them"),
+        (lambda: dc.advise("distribution", epsilon=1, bins=1), "bins is 1"),
+        (lambda: dc.advise("distribution", epsilon=1, methods=["magic"]), "methods is"),
+        (lambda: dc.advise("distribution", epsilon=1, level=2), "level is 2"),
+        (lambda: dc.advise("range-mean", epsilon=1), "low=… and high=…"),
+        (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=0.5), "range"),
+        (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=1, prior=[1, 0, 0]), "nobody is expected"),
+        (lambda: dc.advise("variance", epsilon=1, sample=[1.0, float("nan")]), "nan"),
     ],
 )
 def test_bad_questions_are_named(call, why):

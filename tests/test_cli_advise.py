@@ -35,6 +35,36 @@ def test_frequencies_as_a_table():
     assert "shuffler" in result.stdout
 
 
+def test_other_questions_write_plans_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.advice.rehearsal.FEWEST", {"variance": 1, "range-mean": 1})
+    monkeypatch.setattr("discreet.advice.rehearsal.SECONDS", 0.0)
+    sample = tmp_path / "old.csv"
+    sample.write_text("age\n" + "\n".join(str(20 + i % 40) for i in range(200)) + "\n\n")
+    number = ("--low", "0", "--high", "100", "--epsilon", "2", "--users", "300")
+    for question, flags, method in (
+        ("variance", (*number, "--sample", str(sample), "--column", "age"), "distribution"),
+        ("range-mean", (*number, "--from", "20", "--to", "50", "--shape", "even"), None),
+        ("means", (*number, "--numbers", "3"), "minimax"),
+        ("frequency", ("--labels", "tea, coffee", "--epsilon", "2", "--users", "300"), "randomized-response"),
+    ):
+        plan = tmp_path / f"{question}.json"
+        result = run("advise", question, *flags, "--plan", str(plan), "--json")
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)
+        assert found["question"] == question
+        built = read_plan(json.loads(plan.read_text()))
+        assert built.question == question
+        assert method is None or built.method == method
+        assert question != "variance" or "sample of 200" in found["basis"]
+
+
+def test_it_asks_for_what_is_missing(monkeypatch):
+    monkeypatch.setattr("discreet.cli.advise._is_person", lambda: True)
+    result = CliRunner().invoke(app, ["advise"], input="frequency\n8\n1\n1000\n")
+    assert result.exit_code == 0, result.output
+    assert "subset-selection" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -45,6 +75,10 @@ def test_frequencies_as_a_table():
         ((*MEAN[:-1], "0"), "users is 0"),
         ((*MEAN, "--error", "-1"), "error is -1"),
         ((*MEAN, "--plot", "x.nonsense"), "plot file"),
+        ((*MEAN, "--sample", "missing.csv", "--column", "age"), "does not exist"),
+        ((*MEAN, "--sample", "missing.csv"), "name its --column"),
+        ((*MEAN, "--shape", "round"), "shape is 'round'"),
+        (("advise", "range-mean", *MEAN[2:]), "from is missing"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_2(arguments, why, tmp_path, monkeypatch):

@@ -341,13 +341,15 @@ def frequencies(estimate: "FrequencyEstimate", truth: Any = None, *, top: int = 
     return figure
 
 
-def error_curves(question: str, epsilon: float, users: int, **asked: Any) -> "Figure":
-    """Plot the best method's predicted standard error against epsilon, for several numbers of people.
+def error_curves(question: str, epsilon: float, users: int, advice: Any = None, **asked: Any) -> "Figure":
+    """Plot the best method's predicted error against epsilon, for several numbers of people.
 
     Parameters
     ----------
     question, epsilon, users, asked
         As for `discreet.advise`; the given epsilon and number of people are marked.
+    advice : Advice, optional
+        Whose best method is followed, where errors have to be rehearsed.
 
     Returns
     -------
@@ -358,16 +360,17 @@ def error_curves(question: str, epsilon: float, users: int, **asked: Any) -> "Fi
     >>> error_curves("frequency", 1.0, 1000, size=8)
     <Figure size ...>
     """
-    from discreet.advice import advise
+    from discreet.advice import error_curve
 
-    epsilons = sorted({0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, epsilon})
-    unit = np.array([advise(question, e, 1, **asked).best.error for e in epsilons])
+    rehearsed = question in ("distribution", "variance", "range-mean")
+    grid = {0.25, 0.5, 1.0, 2.0, 4.0} if rehearsed else {0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0}
+    epsilons = sorted(grid | {epsilon})
     crowds = [users // 10, users, users * 10] if users >= 10 else [users, users * 10]
     figure, axes = _canvas(height=3.0, legend_rows=_legend_rows(len(crowds)))
-    for colour, crowd in zip((SKY, BLUE, GREEN), crowds, strict=False):
-        label = f"{crowd:,} people".replace(",", " ")
-        axes.plot(epsilons, unit / np.sqrt(crowd), color=colour, linewidth=1.8, label=label)
-    at = unit[epsilons.index(epsilon)] / np.sqrt(users)
+    errors = error_curve(question, epsilons, crowds, advice=advice, **asked)
+    for colour, crowd, row in zip((SKY, BLUE, GREEN), crowds, errors, strict=False):
+        axes.plot(epsilons, row, color=colour, linewidth=1.8, label=f"{crowd:,} people".replace(",", " "))
+    at = errors[crowds.index(users)][epsilons.index(epsilon)]
     axes.plot([epsilon], [at], "o", color=INK, markersize=6)
     axes.annotate(
         format_number(at, at / 10), (epsilon, at), textcoords="offset points", xytext=(7, 7), color=INK, fontsize=9
@@ -377,7 +380,7 @@ def error_curves(question: str, epsilon: float, users: int, **asked: Any) -> "Fi
     axes.set_xticks([0.2, 0.5, 1, 2, 4, 6], ["0.2", "0.5", "1", "2", "4", "6"])
     axes.minorticks_off()
     axes.set_xlabel("ε")
-    axes.set_ylabel(f"standard error of the {question}")
+    axes.set_ylabel("expected Wasserstein distance" if question == "distribution" else f"error of the {question}")
     _legend(figure, axes)
     return figure
 

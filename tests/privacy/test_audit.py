@@ -1,6 +1,7 @@
 """The audit: within 5 % of the truth for our mechanisms, and every published mistake is caught."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -44,10 +45,12 @@ def test_categories_and_bit_vectors_too():
 @pytest.mark.parametrize("name", sorted(e.name for e in entries().values() if set(e.needs) <= {"size"}))
 def test_every_mechanism_at_a_million_samples(name, epsilon):
     options = {"size": 8} if "size" in entries()[name].needs else {}
-    mechanism, found = audited(name, epsilon, 1_000_000, **options)
+    mechanism = dc.mechanism(name, epsilon, **options)
+    started = time.process_time()
+    found = audit_mechanism(mechanism, samples=1_000_000, entropy=dc.Entropy.seeded(1), seconds=600)
+    assert time.process_time() - started < 60  # of one's own: other processes do not count
     assert not found.is_refuted
     assert found.epsilon > 0.95 * mechanism.certificate.epsilon, found
-    assert found.seconds < 60
 
 
 @pytest.mark.slow
@@ -56,7 +59,7 @@ def test_a_trapezoid_is_within_five_percent_whatever_the_seed(epsilon):
     # It reaches its epsilon on its short side only: the event must be found, and be neither small nor a lucky one.
     mechanism = dc.mechanism("general-wave", epsilon)
     for seed in range(2, 8):
-        found = audit_mechanism(mechanism, samples=1_000_000, entropy=dc.Entropy.seeded(seed))
+        found = audit_mechanism(mechanism, samples=1_000_000, entropy=dc.Entropy.seeded(seed), seconds=600)
         assert 0.95 * epsilon < found.epsilon <= epsilon, found
 
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,117 +11,225 @@ import typer
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
 
+QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean")
+SHOWN = 12
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     app.command(
         "advise",
         epilog=examples(
+            "discreet advise                       # asks for what it needs",
             "discreet advise mean --low 0 --high 500000 --epsilon 1 --users 10000",
-            "discreet advise frequency --size 51 --epsilon 1 --users 10000 --error 0.01",
-            "discreet advise mean --low 0 --high 100 --epsilon 2 --users 5000 --plan plan.json",
+            "discreet advise frequency --labels tea,coffee,water --epsilon 1 --users 10000 --error 0.01",
+            "discreet advise distribution --low 0 --high 100 --epsilon 1 --users 20000 --shape two-peaks",
+            "discreet advise variance --low 0 --high 100 --epsilon 2 --users 5000 --sample old.csv --column age",
+            "discreet advise range-mean --low 0 --high 500000 --from 50000 --to 100000 --epsilon 1 --users 10000",
+            "discreet advise mean --low 0 --high 100 --epsilon 2 --users 5000 --plan plan.json --plot error.svg",
         ),
     )(advise)
 
 
 def advise(
-    question: Annotated[str | None, typer.Argument(help="mean or frequency; asked for if missing.")] = None,
+    question: Annotated[
+        str | None, typer.Argument(help=f"One of {', '.join(QUESTIONS)}; asked for if missing.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy of each participant.")] = None,
     users: Annotated[int | None, typer.Option(help="How many people will answer.")] = None,
-    low: Annotated[float | None, typer.Option(help="Smallest value, for a mean.")] = None,
-    high: Annotated[float | None, typer.Option(help="Largest value, for a mean.")] = None,
+    low: Annotated[float | None, typer.Option(help="Smallest value, for numbers.")] = None,
+    high: Annotated[float | None, typer.Option(help="Largest value, for numbers.")] = None,
+    start: Annotated[float | None, typer.Option("--from", help="Where the range of a range mean begins.")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Where it ends.")] = None,
+    numbers: Annotated[int | None, typer.Option(min=1, help="How many numbers of each person, for means.")] = None,
     size: Annotated[int | None, typer.Option(help="Number of categories, for frequencies.")] = None,
-    error: Annotated[float | None, typer.Option(help="A wanted standard error: people and epsilon it needs.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Write the plan of the best method to this file (means).")] = None,
+    labels: Annotated[str | None, typer.Option(help="The categories instead, with commas between.")] = None,
+    bins: Annotated[int | None, typer.Option(help="Buckets of a distribution.")] = None,
+    shape: Annotated[
+        str | None,
+        typer.Option(help="How people are spread: bell, even, heaped, long-tail, skewed or two-peaks."),
+    ] = None,
+    sample: Annotated[
+        Path | None, typer.Option(help="A file of values that are spread alike (CSV, Parquet, Arrow).")
+    ] = None,
+    column: Annotated[str | None, typer.Option(help="The column of that file.")] = None,
+    error: Annotated[float | None, typer.Option(help="A wanted error: the people and the epsilon it needs.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Write the plan of the best method to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the error against epsilon and people to this file.")] = None,
+    every: Annotated[bool, typer.Option("--all", help=f"Show all methods, not only the best {SHOWN}.")] = False,
     as_json: Json = False,
 ) -> None:
     """Rank the methods for a question before anyone is asked.
 
-    Predicted error, interval, bits of a report, the people or the epsilon that a wanted error needs. Errors are exact:
-    of the laws that run, in the worst case over inputs.
+    Predicted error, interval, bytes, rounds and the influence of a false report; the people or the epsilon that a
+    wanted error needs. Errors are those of the laws that run: in the worst case, or for people spread as --shape or
+    --sample says. Distributions are rehearsed with made-up people, which takes some seconds. The plan file is what
+    `discreet campaign start` takes.
     """
-    question = _asked("question", question, str)
-    if question == "frequency":
-        size = _asked("size", size, int)
-    else:
-        low, high = _asked("low", low, float), _asked("high", high, float)
+    question = _asked("question", question, str, QUESTIONS)
+    if question not in QUESTIONS:
+        raise DiscreetError(f"question is {question!r}; allowed are {', '.join(QUESTIONS)}")
+    asked = _about(question, low, high, start, end, numbers, size, labels)
     epsilon, users = _asked("epsilon", epsilon, float), _asked("users", users, int)
+    if sample is not None:
+        asked["sample"] = read_sample(sample, column, asked["domain"])
+    asked |= {name: value for name, value in (("bins", bins), ("shape", shape)) if value is not None}
+    if plot is not None:
+        _check_plot(plot)
 
     from discreet.advice import advise as rank
     from discreet.advice import epsilon_needed
-    from discreet.domains import Interval
     from discreet.privacy.amplification import shuffle
 
-    asked: dict[str, Any] = {"size": size}
-    if question != "frequency":
-        asked = {"domain": Interval(float(str(low)), float(str(high)))}
-    advice = rank(question, epsilon, users, error=error, **asked)
+    with Waiting(f"Rehearsing a {question}") as told:
+        advice = rank(question, epsilon, users, error=error, progress=told, **asked)
     found = advice.to_dict()
     if users >= 2:
         found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, users, 1e-6).epsilon}
     if error is not None:
-        found["epsilon_needed"] = epsilon_needed(question, error, users, **asked)
+        with Waiting("Looking for an epsilon") as told:
+            found["epsilon_needed"] = epsilon_needed(question, error, users, advice=advice, progress=told, **asked)
     if plan is not None:
-        found["plan"] = _write_plan(plan, question, epsilon, advice.best.method, asked)
+        plan.write_text(json.dumps(advice.plan().to_dict(), indent=2) + "\n", encoding="utf-8")
+        found["plan"] = str(plan)
     if plot is not None:
         from discreet.plots import error_curves, save
 
-        save(error_curves(question, epsilon, users, **asked), plot)
+        with Waiting("Drawing") as told:
+            save(error_curves(question, epsilon, users, advice=advice, progress=told, **asked), plot)
         found["plot"] = str(plot)
     if as_json:
         show_json(found)
         return
-    _print(found)
+    _print(found, every)
 
 
-def _asked(name: str, value: Any, kind: type) -> Any:
+def _about(question: str, low: Any, high: Any, start: Any, end: Any, numbers: Any, size: Any, labels: Any) -> Any:
+    """Return what the question is about, asking for what is missing."""
+    from discreet.domains import Categories, Interval
+
+    if question == "frequency":
+        if labels is not None:
+            return {"domain": Categories([label.strip() for label in labels.split(",")])}
+        return {"size": _asked("size", size, int)}
+    low, high = _asked("low", low, float), _asked("high", high, float)
+    domain = Interval(float(low), float(high))
+    if question == "means":
+        return {"domain": [domain] * _asked("numbers", numbers, int)}
+    found: dict[str, Any] = {"domain": domain}
+    if question == "range-mean":
+        found |= {"low": _asked("from", start, float), "high": _asked("to", end, float)}
+    return found
+
+
+def _asked(name: str, value: Any, kind: type, allowed: tuple[str, ...] = ()) -> Any:
     """Return a flag's value, or ask for it where a person can answer."""
     if value is not None:
         return value
-    if not sys.stdin.isatty():
-        raise DiscreetError(f"{name} is missing; give --{name} (or run this in a terminal to be asked)")
-    return typer.prompt(name, type=kind)
+    if not _is_person():
+        flag = f"--{name}" if not allowed else f"one of {', '.join(allowed)}"
+        raise DiscreetError(f"{name} is missing; give {flag} (or run this in a terminal to be asked)")
+    return typer.prompt(f"{name} ({', '.join(allowed)})" if allowed else name, type=kind)
 
 
-def _write_plan(path: Path, question: str, epsilon: float, method: str, asked: dict[str, Any]) -> str:
-    if question != "mean":
-        raise DiscreetError("a plan file for frequencies needs the labels: write Frequency(...).to_dict() in Python")
+def _is_person() -> bool:
+    return sys.stdin.isatty()
+
+
+def read_sample(path: Path, column: str | None, domain: Any) -> Any:
+    """Return the numbers of a column of a file; missing ones are left out."""
+    import numpy as np
+
+    from discreet.domains import Interval
+    from discreet.files.collection import Collection
+    from discreet.files.formats import open_values
     from discreet.plans.mean import Mean
 
-    text = json.dumps(Mean(asked["domain"], epsilon, method=method).to_dict(), indent=2)
-    path.write_text(text + "\n", encoding="utf-8")
-    return str(path)
+    if column is None or not isinstance(domain, Interval):
+        raise DiscreetError(
+            "sample is for one number; name its --column" if column is None else "sample is for one number"
+        )
+    source = open_values(path, Collection({column: Mean(domain, 1.0, "duchi")}))
+    parts = [batch.column(0).to_numpy(zero_copy_only=False).astype(float) for batch in source.batches()]
+    values = np.concatenate(parts) if parts else np.empty(0)
+    return values[~np.isnan(values)]
 
 
-def _print(found: dict[str, Any]) -> None:
+def _check_plot(path: Path) -> None:
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise DiscreetError(f"plot file is {path.name!r}; allowed endings are .png, .svg and .pdf")
+
+
+class Waiting:
+    """A progress bar on stderr that appears when something takes longer than two seconds."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._bar: Any = None
+
+    def __enter__(self) -> Any:
+        self._started = time.perf_counter()
+        return self._tell
+
+    def _tell(self, done: float) -> None:
+        shown = console(stderr=True)
+        if not shown.is_terminal or time.perf_counter() - self._started < 2:
+            return
+        if self._bar is None:
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*columns, console=shown, transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task(self._title, total=1.0)
+        self._bar.update(self._task, completed=done)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def _print(found: dict[str, Any], every: bool) -> None:
     from rich import box
     from rich.table import Table
 
     from discreet.plans.base import format_number
 
-    wanted = found["wanted_error"]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("Method", "± 95 %", "Error", "Bits", "Influence", *(["People needed"] if wanted else [])):
+    wanted, options = found["wanted_error"], found["options"]
+    rehearsed = any(option["precision"] > 0 for option in options)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    headings = ["Method", "± 95 %", "Error", "Bytes", "Rounds", "Influence"]
+    for heading in [*headings, *(["Needs"] if wanted else [])]:
         table.add_column(heading, justify="left" if heading == "Method" else "right", no_wrap=True)
-    for option in found["options"]:
+    for option in options if every else options[:SHOWN]:
+        doubt = f" ±{100 * option['precision']:2.0f} %" if option["precision"] else " " * 6 * rehearsed
         cells = [
             option["method"],
             format_number(option["margin"], option["margin"] / 10),
-            format_number(option["error"], option["error"] / 10),
-            f"{option['bits']:.1f}",
+            format_number(option["error"], option["error"] / 10) + doubt,
+            str(option["report_bytes"]),
+            str(option["rounds"]),
             f"{option['influence']:.3g}",
         ]
         if wanted:
-            cells.append(f"{option['users_needed']:,}".replace(",", " "))
-        table.add_row(*cells, style="bold" if option is found["options"][0] else None)
+            needed = option["users_needed"]
+            cells.append("–" if needed is None else f"{needed:,}".replace(",", " "))
+        table.add_row(*cells, style="bold" if option is options[0] else None)
     out = console()
-    out.print(f"{found['question']}, epsilon {found['epsilon']:g}, {found['users']} people ({found['basis']})")
+    people = f"{found['users']:,}".replace(",", " ")
+    out.print(f"{found['question']}, epsilon {found['epsilon']:g}, {people} people ({found['basis']})")
     out.print(table)
+    if len(options) > SHOWN and not every:
+        out.print(f"[dim]… and {len(options) - SHOWN} more: --all shows them.[/dim]")
+    interval = " ± is the half width of the mean's interval." if found["question"] == "distribution" else ""
+    out.print(f"[dim]Error: {found['measure']}.{interval}[/dim]")
+    if rehearsed:
+        out.print("[dim]± after an error: how well a rehearsal knows it.[/dim]")
     if wanted:
+        out.print("[dim]Needs: people for the wanted error; – if not looked for, or never.[/dim]")
         needed = found["epsilon_needed"]
         told = f"epsilon {needed:g}" if needed is not None else "more than epsilon 6"
-        out.print(f"An error of {wanted:g} with {found['users']} people needs {told}.")
+        out.print(f"An error of {wanted:g} with {people} people needs {told}.")
     if "if_shuffled" in found:
         shuffled = found["if_shuffled"]
         out.print(

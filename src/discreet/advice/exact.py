@@ -1,0 +1,190 @@
+"""Predictions that the laws give: means, frequencies, the variance in two rounds, range means.
+
+Every figure comes from the exact variance of the law that runs: worst case over inputs, or its average over people who
+are spread in a known way. Where an estimate is clipped, or is a ratio, it is averaged over the normal law of its parts.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
+from discreet.advice.population import Population
+from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.registry import entries
+from discreet.plans.adaptive import Adaptive
+from discreet.plans.frequency import oracle_candidates
+from discreet.plans.mean import ADAPTIVE
+from discreet.plans.means import GUESSED_VARIANCE, Means
+from discreet.plans.variance import SquaredDeviation
+from discreet.tallies import Tally
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+"""Averages over a standard normal number are sums of ``WEIGHTS`` times the value at ``NODES``."""
+PILOTS = 3
+"""Pilot rounds that are drawn to see how well an adaptive mean learns."""
+
+
+def mean_candidates(asked: Ask) -> list[Candidate]:
+    """Return all mean mechanisms; with people known also those that adapt to them."""
+    scale, people = asked.domain.width / 2, asked.people
+    spread = GUESSED_VARIANCE if people is None else people.variance / scale**2
+    found = [
+        of_mechanism(m.name, {"method": m.name}, m, _noise(asked, variance, spread, scale))
+        for m, variance in mechanisms(asked.epsilon, people)
+    ]
+    if people is None:
+        return found
+    prior = knots_prior(people.masses)
+    tailored = entries()["adaptive-additive"].build(asked.epsilon, prior=prior)
+    variance = tailored.expected_variance(people.masses)
+    arguments = {"method": tailored.name, "prior": prior}
+    found.append(of_mechanism(tailored.name, arguments, tailored, _noise(asked, variance, spread, scale)))
+    return found + [_adaptive(asked, people, name, spread) for name in ADAPTIVE]
+
+
+def mechanisms(epsilon: float, people: Population | None) -> list[tuple[Mechanism, float]]:
+    """Return every mechanism for numbers with its variance: in the worst case, or on average over people."""
+    built = [e.build(epsilon) for e in entries().values() if e.question in ("mean", "distribution") and not e.needs]
+    return [(m, m.worst_case_variance if people is None else m.expected_variance(people.masses)) for m in built]
+
+
+def _noise(asked: Ask, variance: float, spread: float, scale: float) -> Law:
+    def law(users: int) -> tuple[float, float]:
+        return scale * math.sqrt(variance / users), asked.z * scale * math.sqrt((variance + spread) / users)
+
+    return law
+
+
+def _adaptive(asked: Ask, people: Population, name: str, spread: float) -> Candidate:
+    """Two rounds with weights n_i / (v_i + Var X); v_2 as pilots of that size make it."""
+    steps = Adaptive(asked.domain, asked.epsilon, **ADAPTIVE[name])
+    scale, first = asked.domain.width / 2, steps.round([])
+    assert first is not None
+
+    def law(users: int) -> tuple[float, float]:
+        pilot = max(1, round(first.share * users))
+        seconds = [steps.second(_pilot(steps, people, min(pilot, 1 << 18), seed))[0] for seed in range(PILOTS)]
+        noise = np.array([steps.first.expected_variance(people.masses), _mean_noise(seconds, people)])
+        counts = np.array([pilot, max(users - pilot, 1)])
+        weights = counts / (noise + spread)
+        weights = weights / weights.sum()
+        error, total = (math.sqrt(float(weights**2 @ (v / counts))) for v in (noise, noise + spread))
+        return scale * error, asked.z * scale * total
+
+    return of_mechanism(name, {"method": name}, steps.first, law, rounds=2)
+
+
+def _pilot(steps: Adaptive, people: Population, count: int, seed: int) -> Tally:
+    from discreet.privacy.entropy import Entropy
+
+    inputs = people.domain.encode(people.draw(count, seed)).inputs
+    return steps.first.tally(steps.first.privatize(inputs, Entropy.seeded(seed)))
+
+
+def _mean_noise(sources: Sequence[Mechanism], people: Population) -> float:
+    return float(np.mean([m.expected_variance(people.masses) for m in sources]))
+
+
+def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]:
+    """Return a histogram over equal buckets of [-1, 1] as weights of equally spaced knots, means kept."""
+    from discreet.mechanisms.operators import spread
+
+    weights = np.asarray(prior, dtype=np.float64)
+    placed = spread(np.linspace(-1, 1, knots), weights.size) @ (weights / weights.sum())
+    return np.maximum(placed, 0.0).tolist()  # type: ignore[no-any-return]
+
+
+def means_candidates(asked: Ask) -> list[Candidate]:
+    """Return the mechanisms for several means, each with the number of answers that suits it."""
+    scale = max(domain.width for domain in asked.domains) / 2
+    people = asked.people
+    spread = GUESSED_VARIANCE if people is None else people.variance / (people.domain.width / 2) ** 2
+    found = []
+    for name in (e.name for e in entries().values() if e.question in ("mean", "distribution") and not e.needs):
+        plan = Means(asked.domains, asked.epsilon, name, spread=spread)
+        m, each = plan.mechanism, len(asked.domains) / plan.answers
+        variance = m.worst_case_variance if people is None else m.expected_variance(people.masses)
+        law = _noise(asked, each * variance, each * spread, scale)
+        arguments = {"method": name, "answers": plan.answers, "spread": spread}
+        found.append(
+            Candidate(
+                name,
+                arguments,
+                plan.answers * m.average_bits,
+                plan.answers * m.report_bytes,
+                each * m.influence,
+                1,
+                law,
+            )
+        )
+    return found
+
+
+def frequency_candidates(asked: Ask) -> list[Candidate]:
+    """Return all oracles."""
+    assert asked.categories is not None
+    size = asked.categories.size
+    return [
+        of_mechanism(m.name, {"method": m.name}, m, _noise(asked, m.mean_variance, (1 - 1 / size) / size, 1.0))
+        for m in oracle_candidates(asked.epsilon, size)
+    ]
+
+
+# -- the variance in two rounds ---------------------------------------------------------------------------
+
+
+def two_round_candidates(asked: Ask) -> list[Candidate]:
+    """Return the variance in two rounds with every mean mechanism."""
+    assert asked.people is not None
+    return [
+        of_mechanism(
+            f"two-round {m.name}",
+            {"method": "two-round", "mechanism": m.name},
+            m,
+            _two_rounds(asked, asked.people, m),
+            rounds=2,
+        )
+        for m, _ in mechanisms(asked.epsilon, asked.people)
+    ]
+
+
+def _two_rounds(asked: Ask, people: Population, source: Mechanism) -> Law:
+    points, masses = people.points(2)
+    truth, most = people.variance, asked.domain.width**2 / 4
+    scale = asked.domain.width / 2
+    first = source.expected_variance(people.masses) * scale**2 + people.variance
+
+    def law(users: int) -> tuple[float, float]:
+        half = max(1, round(users / 2))
+        doubt = first / half  # variance of the centre
+        squared, width = 0.0, 0.0
+        centres = np.clip(people.mean + math.sqrt(doubt) * NODES, asked.domain.low, asked.domain.high)
+        for weight, centre in zip(WEIGHTS, centres, strict=True):
+            if weight < 1e-4:
+                continue
+            squares = SquaredDeviation(asked.domain, float(centre))
+            inputs = squares.encode(points).inputs
+            moment = float(masses @ np.interp(inputs, source.inputs, source._second_moments))
+            spread = moment - float(masses @ inputs) ** 2
+            error = squares.largest / 2 * math.sqrt(spread / max(users - half, 1))
+            value = truth + (people.mean - centre) ** 2 - doubt
+            squared += weight * clipped_square(value, error, (0.0, most), truth)
+            ends = np.clip([value - asked.z * error, value + asked.z * error], 0.0, most)
+            width += weight * float(ends[1] - ends[0])
+        return math.sqrt(squared), width / 2
+
+    return law
+
+
+def clipped_square(value: float, error: float, ends: tuple[float, float], truth: float) -> float:
+    """Return E (clip(value + error z) - truth)^2 for a standard normal z.
+
+    Examples
+    --------
+    >>> round(clipped_square(0.0, 1.0, (-9.0, 9.0), 0.0), 6), round(clipped_square(0.0, 9.0, (-1.0, 1.0), 0.0), 1)
+    (1.0, 0.9)
+    """
+    return float(WEIGHTS @ (np.clip(value + error * NODES, *ends) - truth) ** 2)
