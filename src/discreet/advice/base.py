@@ -1,0 +1,110 @@
+"""Option and Advice: one method with what it would give, and all of them ranked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.plans.base import Plan
+from discreet.plans.registry import read_plan
+
+
+@dataclass(frozen=True)
+class Option:
+    """One method with what it would give.
+
+    Attributes
+    ----------
+    method : str
+        Name, as the estimate will say it.
+    error : float
+        Predicted error; `Advice.measure` says which.
+    margin : float
+        Predicted half width of the confidence interval (of the mean, for a distribution), sampling of people included.
+    bits, report_bytes : float and int
+        Of one report: bits on average, bytes on the wire.
+    influence : float
+        How far one false report can move the estimate, relative to the largest move of an honest one.
+    users_needed : int or None
+        People needed for the wanted error, if one was given and can be reached.
+    rounds : int
+        How often the collector has to wait for answers; each person answers in one of them.
+    precision : float
+        Relative standard error of ``error`` itself: 0 where the law gives it, above where it was rehearsed.
+    arguments : dict
+        What the plan needs besides the question, to be built with this method.
+    """
+
+    method: str
+    error: float
+    margin: float
+    bits: float
+    report_bytes: int
+    influence: float
+    users_needed: int | None = None
+    rounds: int = 1
+    precision: float = 0.0
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return dict(self.__dict__)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Ranked options, best first.
+
+    Attributes
+    ----------
+    measure : str
+        What ``error`` is.
+    basis : str
+        Whom the prediction is for.
+    asked : dict
+        The question as a plan's JSON-ready values, without a method.
+    """
+
+    question: str
+    epsilon: float
+    users: int
+    options: tuple[Option, ...]
+    measure: str
+    basis: str
+    asked: dict[str, Any]
+    wanted: float | None = None
+
+    @property
+    def best(self) -> Option:
+        """The option of least predicted error."""
+        return self.options[0]
+
+    def plan(self, option: Option | None = None) -> Plan:
+        """Return the plan of an option, of the best unless given.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> dc.advise("variance", epsilon=1, domain=dc.Interval(0, 9), users=1000, methods=["two-round"]).plan()
+        <plan: variance by two-round, epsilon 1>
+        """
+        return read_plan(self.asked | (option or self.best).arguments)
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self.options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "question": self.question,
+            "epsilon": self.epsilon,
+            "users": self.users,
+            "measure": self.measure,
+            "basis": self.basis,
+            "wanted_error": self.wanted,
+            "options": [option.to_dict() for option in self.options],
+        }
+
+    def __str__(self) -> str:
+        head = f"{self.question}, epsilon {self.epsilon:g}, {self.users} people ({self.basis})"
+        lines = [f"  {o.method:30} ±{o.margin:.4g}   error {o.error:.4g}   {o.bits:.1f} bits" for o in self.options]
+        return "\n".join([head, *lines, f"error: {self.measure}"])

@@ -1,0 +1,208 @@
+"""Ask and Candidate: what is asked, and a method that could answer it."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+from discreet.advice.population import DEFAULT_SHAPE, Population
+from discreet.domains import Categories, Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.haar_bit import HaarBit
+from discreet.mechanisms.registry import mechanism
+from discreet.plans.base import Plan, Round
+from discreet.plans.registry import read_plan
+from discreet.privacy.exact import check_epsilon
+
+MOST_USERS = 10**12
+Law = Callable[[int], tuple[float, float]]
+"""How many people -> (error, margin)."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question, before it has a method.
+
+    Attributes
+    ----------
+    domains : tuple of Interval
+        One, or one a number for several means.
+    people : Population or None
+        Whom the prediction is for; None where the worst case is meant.
+    is_guess : bool
+        Whether somebody said how the people are spread.
+    """
+
+    question: str
+    epsilon: float
+    level: float = 0.95
+    domains: tuple[Interval, ...] = ()
+    categories: Categories | None = None
+    range: tuple[float, float] | None = None
+    bins: int | None = None
+    people: Population | None = None
+    is_guess: bool = False
+
+    @property
+    def domain(self) -> Interval:
+        """The only interval."""
+        return self.domains[0]
+
+    @property
+    def z(self) -> float:
+        """The normal quantile of the level."""
+        return NormalDist().inv_cdf(0.5 + self.level / 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan's JSON-ready values, without a method."""
+        found: dict[str, Any] = {"question": self.question, "epsilon": self.epsilon, "level": self.level}
+        if self.categories is not None:
+            found["domain"] = self.categories.to_dict()
+        elif self.question == "means":
+            found["domains"] = [domain.to_dict() for domain in self.domains]
+        else:
+            found["domain"] = self.domain.to_dict()
+        if self.range is not None:
+            found |= {"low": self.range[0], "high": self.range[1]}
+        return found
+
+    def plan(self, arguments: dict[str, Any]) -> Plan:
+        """Return the plan with a method."""
+        return read_plan(self.to_dict() | arguments)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method that could answer; ``law`` is None where only a rehearsal can tell."""
+
+    method: str
+    arguments: dict[str, Any]
+    bits: float
+    report_bytes: int
+    influence: float
+    rounds: int = 1
+    law: Law | None = None
+
+
+def of_mechanism(method: str, arguments: dict[str, Any], source: Mechanism, law: Law | None, **more: Any) -> Candidate:
+    """Return the candidate whose reports are all of one mechanism."""
+    size = (source.average_bits, source.report_bytes, source.influence)
+    return Candidate(method, arguments, *size, law=law, **more)
+
+
+def of_round(method: str, arguments: dict[str, Any], asked: Round, **more: Any) -> Candidate:
+    """Return the candidate whose people are divided between channels.
+
+    One report of a channel that asks a share s of the people moves what it measures by 1/s times as much.
+    """
+    whole = sum(channel.share for channel in asked.channels)
+    parts = [(channel.share / whole, channel.mechanism) for channel in asked.channels]
+    return Candidate(
+        method,
+        arguments,
+        sum(share * m.average_bits for share, m in parts),
+        max(m.report_bytes for _, m in parts),
+        max(_influence(m) / share for share, m in parts),
+        **more,
+    )
+
+
+def _influence(source: Mechanism) -> float:
+    """Return how far one report can move the mean, or a frequency, that its mechanism measures."""
+    if source.numeric or source.is_oracle:
+        return source.influence
+    if isinstance(source, HaarBit):
+        return 1 / source.gain
+    return mechanism("square-wave", source.epsilon).influence  # the same wave, in steps
+
+
+def ask(
+    question: str,
+    epsilon: float,
+    *,
+    domain: Interval | Categories | Sequence[Interval] | None = None,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bins: int | None = None,
+    prior: Sequence[float] | Floats | None = None,
+    shape: str | None = None,
+    sample: Any = None,
+    level: float = 0.95,
+) -> Ask:
+    """Check a question; the arguments are those of `discreet.advise`."""
+    epsilon = check_epsilon(epsilon)
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise DiscreetError(f"level is {level!r}; allowed is a number between 0 and 1, such as 0.95")
+    if question not in ("mean", "means", "frequency", "distribution", "variance", "range-mean"):
+        raise DiscreetError(
+            f"question is {question!r}; allowed are mean, means, frequency, distribution, variance and range-mean"
+        )
+    if sum(given is not None for given in (prior, shape, sample)) > 1:
+        raise DiscreetError("prior, shape and sample all say how people are spread; allowed is one of them")
+    if question == "frequency":
+        return Ask(question, epsilon, level, categories=_categories(domain, size))
+    domains = _intervals(question, domain)
+    people = _people(domains[0], prior, shape, sample)
+    is_guess = people is not None
+    if question not in ("mean", "means") and people is None:
+        people = Population.of(DEFAULT_SHAPE, domains[0])
+    inside = None
+    if question == "range-mean":
+        from discreet.plans.range_design import check_range
+
+        if low is None or high is None:
+            raise DiscreetError("range-mean needs low=… and high=…, the range within the domain")
+        inside = check_range(domains[0], low, high)
+        if people is not None and not people.within(*inside)[0] > 0:
+            raise DiscreetError(f"nobody is expected between {low:g} and {high:g}; give another shape, prior or sample")
+    if question in ("distribution", "variance"):
+        bins = (256 if question == "distribution" else 64) if bins is None else bins
+    return Ask(question, epsilon, level, domains, None, inside, bins, people, is_guess)
+
+
+def _categories(domain: Any, size: int | None) -> Categories:
+    if isinstance(domain, Categories):
+        return domain
+    if size is None:
+        raise DiscreetError("frequency needs size=… or domain=Categories(…)")
+    if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= 1 << 20:
+        raise DiscreetError(f"size is {size!r}; allowed is a whole number from 2 to {1 << 20}")
+    return Categories(range(size))
+
+
+def _intervals(question: str, domain: Any) -> tuple[Interval, ...]:
+    chosen = Interval(-1, 1) if domain is None else domain
+    if question == "means":
+        found = (
+            (chosen,) if isinstance(chosen, Interval) else tuple(chosen) if isinstance(chosen, (list, tuple)) else ()
+        )
+        if not found or not all(isinstance(one, Interval) for one in found):
+            raise DiscreetError(f"domain is {domain!r}; means need a list of at least one Interval")
+        return found
+    if not isinstance(chosen, Interval):
+        raise DiscreetError(f"domain is {domain!r}; a {question} needs an Interval")
+    return (chosen,)
+
+
+def _people(domain: Interval, prior: Any, shape: str | None, sample: Any) -> Population | None:
+    if sample is not None:
+        return Population.sample(sample, domain)
+    given = prior if prior is not None else shape
+    return None if given is None else Population.of(given, domain)
+
+
+def check_users(users: Any) -> int:
+    """Return a number of people, or say what is wrong with it."""
+    if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= MOST_USERS:
+        raise DiscreetError(f"users is {users!r}; allowed is a whole number from 1 to 10^12")
+    return users
+
+
+def check_error(error: Any) -> float | None:
+    """Return a wanted error, or say what is wrong with it."""
+    if error is not None and not (isinstance(error, (int, float)) and math.isfinite(error) and error > 0):
+        raise DiscreetError(f"error is {error!r}; allowed is a positive number")
+    return error

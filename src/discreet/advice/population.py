@@ -1,0 +1,130 @@
+"""Population: how the numbers that will be asked for may lie, before anyone is asked.
+
+A histogram over equal cells of an interval, even within each: a named shape, a guess, or the histogram of a sample. It
+decides which noise hurts; the answers of a plan never depend on it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.domains import Interval
+from discreet.errors import DiscreetError
+from discreet.estimation.resampling import generator
+from discreet.mechanisms.base import Floats
+
+CELLS = 1024
+DEFAULT_SHAPE = "skewed"
+
+
+def _beta(a: float, b: float) -> Floats:
+    x = (np.arange(CELLS) + 0.5) / CELLS
+    return np.asarray(x ** (a - 1) * (1 - x) ** (b - 1))
+
+
+def _heaped() -> Floats:
+    """Half of the people give a round number: a tenth of the domain, or twentieth."""
+    heaps = np.zeros(CELLS)
+    heaps[np.rint(np.linspace(0, CELLS - 1, 21)).astype(int)] = _beta(2, 5)[np.linspace(0, CELLS - 1, 21).astype(int)]
+    smooth = _beta(2, 5)
+    return np.asarray(smooth / smooth.sum() + heaps / heaps.sum())
+
+
+SHAPES: dict[str, Floats] = {
+    "bell": _beta(8, 8),
+    "even": np.ones(CELLS),
+    "heaped": _heaped(),
+    "long-tail": np.exp(-np.arange(CELLS) * 10 / CELLS),
+    "skewed": _beta(2, 5),
+    "two-peaks": _beta(20, 60) / _beta(20, 60).sum() + 0.5 * _beta(60, 20) / _beta(60, 20).sum(),
+}
+"""Shapes by name: what incomes (skewed), errors (bell), waiting times (long-tail) or spoken ages (heaped) look like."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """People of an interval as a histogram of equal cells.
+
+    Examples
+    --------
+    >>> people = Population.of("even", Interval(0, 10))
+    >>> people.mean, round(people.variance, 3), people.within(0, 5)
+    (5.0, 8.333, (0.5, 2.5))
+    >>> people.draw(3, seed=1).round(1)
+    array([2.5, 0.3, 7.5])
+    """
+
+    domain: Interval
+    masses: Floats
+    name: str
+
+    @classmethod
+    def of(cls, shape: str | Sequence[float] | Floats, domain: Interval) -> "Population":
+        """Return the people of a shape by name, or of a histogram over equal cells of the domain."""
+        if isinstance(shape, str):
+            if shape not in SHAPES:
+                raise DiscreetError(f"shape is {shape!r}; allowed are {', '.join(SHAPES)}, or a histogram")
+            return cls(domain, SHAPES[shape] / SHAPES[shape].sum(), f"people spread as the shape '{shape}'")
+        masses = np.asarray(shape, dtype=np.float64)
+        if masses.ndim != 1 or masses.size == 0 or not (masses >= 0).all() or not 0 < masses.sum() < np.inf:
+            raise DiscreetError("prior must be a list of at least one non-negative weight, not all zero")
+        return cls(domain, masses / masses.sum(), "people spread as the prior")
+
+    @classmethod
+    def sample(cls, values: Any, domain: Interval) -> "Population":
+        """Return the people that a sample of values shows; values outside the domain count as its nearest end."""
+        inside = np.clip(domain.check(values), domain.low, domain.high)
+        counts, _ = np.histogram(inside, bins=CELLS, range=(domain.low, domain.high))
+        return cls(domain, counts / counts.sum(), f"people spread as a sample of {inside.size}")
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return int(self.masses.size)
+
+    @cached_property
+    def edges(self) -> Floats:
+        """Edges of the cells."""
+        return self.domain.edges(self.cells)
+
+    @cached_property
+    def _centres(self) -> Floats:
+        return np.asarray((self.edges[1:] + self.edges[:-1]) / 2)
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return float(self.masses @ self._centres)
+
+    @property
+    def variance(self) -> float:
+        """The variance, that within the cells included."""
+        spread = float(self.masses @ (self._centres - self.mean) ** 2)
+        return spread + (self.domain.width / self.cells) ** 2 / 12
+
+    def histogram(self, bins: int) -> Floats:
+        """Return the mass of each of ``bins`` equal buckets."""
+        sums = np.concatenate([[0.0], np.cumsum(self.masses)])
+        at_edges = np.interp(np.linspace(0, self.cells, bins + 1), np.arange(self.cells + 1), sums)
+        return np.asarray(np.maximum(np.diff(at_edges), 0.0))
+
+    def points(self, finer: int = 8) -> tuple[Floats, Floats]:
+        """Return (values, masses): each cell as ``finer`` points."""
+        edges = self.domain.edges(self.cells * finer)
+        return np.asarray((edges[1:] + edges[:-1]) / 2), np.repeat(self.masses / finer, finer)
+
+    def within(self, low: float, high: float) -> tuple[float, float]:
+        """Return (share, mean) of those between low and high; the mean is the middle if there are none."""
+        first, last = np.maximum(self.edges[:-1], low), np.minimum(self.edges[1:], high)
+        part = self.masses * np.clip(last - first, 0.0, None) * self.cells / self.domain.width
+        share = float(part.sum())
+        return share, float(part @ (first + last) / 2) / share if share > 0 else (low + high) / 2
+
+    def draw(self, count: int, seed: int) -> Floats:
+        """Return so many people's values, for simulation."""
+        random = generator(seed)
+        cells = random.choice(self.cells, count, p=self.masses)
+        return np.asarray(self.domain.low + (cells + random.random(count)) * (self.domain.width / self.cells))

@@ -1,0 +1,133 @@
+"""Predictions of range means: the ratio of two noisy sums, from the exact variances of its parts."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
+from discreet.advice.exact import NODES, WEIGHTS, clipped_square
+from discreet.advice.population import Population
+from discreet.mechanisms.privrm import METHODS, SLOW, range_mechanism
+from discreet.mechanisms.ranged import Ranged
+from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.window import Window
+from discreet.plans import range_estimate
+from discreet.plans.range_design import COARSE, INNERS, Belief, predicted_variance, ranked
+from discreet.privacy.exact import TOTAL
+
+PILOT = 0.1
+"""The part of the people that "auto" asks first, unless told otherwise."""
+Part = tuple[float, Ranged]
+"""A share of the people, and the mechanism that asks them."""
+
+
+def range_candidates(asked: Ask) -> list[Candidate]:
+    """Return every method with every inner mechanism, the choice by a pilot, and the two baselines."""
+    assert asked.people is not None
+    assert asked.range is not None
+    low, high = asked.range
+    points, masses = asked.people.points()
+    belief = Belief.within(points, masses, low, high, (low, high), clip=True)
+    pairs = [(m, i) for m in METHODS for i in INNERS if m == "outside-symbol" or i not in SLOW]
+    sources = [range_mechanism(method, inner, asked.epsilon, positions=COARSE) for method, inner in pairs]
+    found = [
+        _listed(inner, source, {"method": method, "mechanism": inner}, _ratio(asked, belief, [(1.0, source)]))
+        for (method, inner), source in zip(pairs, sources, strict=True)
+    ]
+    blind = Belief.guess((high - low) / asked.domain.width, 0.0)
+    first, _ = _best(sources, blind)
+    second, place = _best(sources, Belief.guess(belief.share, belief.mean))
+    law = _ratio(asked, belief, [(PILOT, first), (1 - PILOT, second)])
+    found.append(replace(found[place], method="auto", arguments={"method": "auto"}, law=law, rounds=2))
+    adaptive = {"method": "auto", "adaptive": True}
+    found.append(replace(found[place], method="adaptive", arguments=adaptive, law=None, rounds=2))
+    if asked.is_guess:
+        prior = asked.people.histogram(64).tolist()
+        tailored = ranked(asked.epsilon, belief, ("outside-symbol",), tailored=True)[0].build(asked.epsilon)
+        law = _ratio(asked, belief, [(1.0, tailored)])
+        found.append(of_mechanism("auto for the prior", {"method": "auto", "prior": prior}, tailored, law))
+    found.append(_direct(asked, asked.people, asked.range))
+    found.append(_distribution(asked, asked.people, asked.range))
+    return found
+
+
+def _ratio(asked: Ask, belief: Belief, parts: Sequence[Part]) -> Law:
+    """The mean inside is mu + psi / N; psi and the count N are normal, and N must be seen to be above zero."""
+    assert asked.range is not None
+    half = (asked.range[1] - asked.range[0]) / 2
+    sampling = (belief.square - belief.mean**2) / belief.share
+    precision = sum(share / (predicted_variance(source, belief) + sampling) for share, source in parts)
+    count = sum(share / _count_variance(source, belief.share) for share, source in parts)
+
+    def law(users: int) -> tuple[float, float]:
+        error, doubt = 1 / math.sqrt(precision * users), 1 / math.sqrt(count * users)
+        squared, width = 0.0, 0.0
+        for weight, seen in zip(WEIGHTS, belief.share + doubt * NODES, strict=True):
+            if seen <= asked.z * doubt:  # nobody can be told to be there: the middle, and all of the range
+                squared, width = squared + weight * belief.mean**2, width + weight
+                continue
+            spread = error * belief.share / seen
+            squared += weight * clipped_square(belief.mean, spread, (-1.0, 1.0), belief.mean)
+            ends = np.clip([belief.mean - asked.z * spread, belief.mean + asked.z * spread], -1.0, 1.0)
+            width += weight * float(ends[1] - ends[0]) / 2
+        return half * math.sqrt(squared), half * width
+
+    return law
+
+
+def _count_variance(source: Ranged, share: float) -> float:
+    """Return the variance of one report's membership."""
+    tagged = share * source.inside / TOTAL + (1 - share) * source.outside / TOTAL
+    yes, no = float(source.membership[0]), float(source.membership[-1])
+    return tagged * (1 - tagged) * (yes - no) ** 2
+
+
+def _best(sources: list[Ranged], belief: Belief) -> tuple[Ranged, int]:
+    place = int(np.argmin([predicted_variance(source, belief) for source in sources]))
+    return sources[place], place
+
+
+def _listed(inner: str, source: Ranged, arguments: dict[str, Any], law: Law) -> Candidate:
+    """Return the candidate; its variance is that of a coarse lattice, the size of its reports that of the real one."""
+    real = mechanism(inner, source.inner.epsilon).alphabet
+    bits = (real + (1 if source.silent else real) - 1).bit_length()
+    return Candidate(source.name, arguments, float(bits), -(-bits // 8), source.influence, law=law)
+
+
+def _direct(asked: Ask, people: Population, inside: tuple[float, float]) -> Candidate:
+    """The reports that lie in the range, taken for values: their mean is wrong however many there are."""
+    source = mechanism("piecewise", asked.epsilon)
+    law = np.asarray(source.operator(people.cells) @ people.masses)
+    values = np.asarray(asked.domain.decode(source.values))
+    kept = (values >= inside[0]) & (values <= inside[1])
+    share = float(law[kept].sum())
+    mean = float(law[kept] @ values[kept]) / share if share > 0 else sum(inside) / 2
+    spread = float(law[kept] @ (values[kept] - mean) ** 2) / share if share > 0 else 0.0
+    truth = people.within(*inside)[1]
+
+    def predicted(users: int) -> tuple[float, float]:
+        variance = spread / max(share * users, 1.0)
+        return math.sqrt(variance + (mean - truth) ** 2), asked.z * math.sqrt(variance)
+
+    return of_mechanism("direct/piecewise", {"method": "direct"}, source, predicted)
+
+
+def _distribution(asked: Ask, people: Population, inside: tuple[float, float]) -> Candidate:
+    """Square Wave from everyone, reconstructed: rehearsed a few times on its tally alone."""
+    source = mechanism("square-wave", asked.epsilon)
+    assert isinstance(source, Window)
+    masses = np.asarray(source.spread(people.cells) @ people.masses)
+    low, high = ((end - asked.domain.low) * 2 / asked.domain.width - 1 for end in inside)
+    found: dict[int, Any] = {}
+
+    def law(users: int) -> tuple[float, float]:
+        if users not in found:
+            squared = range_estimate.predicted_distribution(source, masses, users, [(low, high)], repeats=60)
+            found[users] = asked.domain.width / 2 * math.sqrt(float(squared[0]))
+        width = (inside[1] - inside[0]) / 2
+        return found[users], min(asked.z * found[users], width)
+
+    return of_mechanism("distribution/square-wave", {"method": "distribution"}, source, law)

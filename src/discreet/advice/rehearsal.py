@@ -1,0 +1,145 @@
+"""Rehearsals: where no formula gives the error, made-up people are asked, and the answers compared with the truth.
+
+Each method gets a few repeats, then the ones that may still be best get more, until the
+leader is known or the time is over: `Rehearsal.precision` says how well the error is known.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.advice.candidates import Ask, Candidate, of_round
+from discreet.advice.population import Population
+from discreet.estimation import functionals
+from discreet.metrics import wasserstein
+from discreet.plans.base import Plan
+from discreet.plans.distribution import METHODS
+from discreet.plans.simulate import simulate
+from discreet.plans.variance import Variance
+
+FEWEST = {"distribution": 6, "variance": 16, "range-mean": 12}
+"""Repeats that every method gets: an average distance is known sooner than a root mean square."""
+SECONDS = 3.0
+"""The contest for the lead ends after so long."""
+ENOUGH = 0.05
+"""No method needs to be known better than this."""
+FAR = 1.5
+"""Methods whose error is so many times the least are not repeated further."""
+Progress = Callable[[float], None]
+
+
+def distribution_candidates(asked: Ask) -> list[Candidate]:
+    """Return every method of a distribution."""
+    return [_by(asked, name, {"method": name, "bins": asked.bins}) for name in _methods(asked)]
+
+
+def variance_candidates(asked: Ask) -> list[Candidate]:
+    """Return the variance read off every distribution."""
+    return [
+        _by(asked, f"distribution {name}", {"method": "distribution", "by": name, "bins": asked.bins})
+        for name in _methods(asked)
+    ]
+
+
+def _methods(asked: Ask) -> list[str]:
+    assert asked.bins is not None
+    return [name for name in METHODS if name != "haar-hrr" or not asked.bins & (asked.bins - 1)]
+
+
+def _by(asked: Ask, label: str, arguments: dict[str, Any]) -> Candidate:
+    first = asked.plan(arguments).round([])
+    assert first is not None
+    return of_round(label, arguments, first)
+
+
+class Rehearsal:
+    """Scores of one method: distances (averaged) or errors (root mean square)."""
+
+    def __init__(self, asked: Ask, people: Population, arguments: dict[str, Any], users: int) -> None:
+        self._asked, self._people, self._users = asked, people, users
+        plan = asked.plan(arguments)
+        # The interval of a variance takes much longer than its value: it is read off the distribution itself.
+        self.plan: Plan = plan.distribution if isinstance(plan, Variance) else plan
+        self.scores: list[float] = []
+        self.margin = math.nan
+
+    def again(self) -> None:
+        """Ask made-up people once more: tallies are drawn from their law, whatever the number of people."""
+        values, weights = self._people.points(4)
+        answer = simulate(self.plan, values, seed=len(self.scores), people=self._users, weights=weights)
+        self.scores.append(self._score(answer))
+        if math.isnan(self.margin):
+            self.margin = self._shown(answer).margin
+
+    def _score(self, answer: Any) -> float:
+        width = self._people.domain.width
+        if self._asked.question == "distribution":
+            truth = self._people.histogram(answer.bins)
+            return width * wasserstein(truth / truth.sum(), answer.probabilities)
+        if self._asked.question == "variance":
+            return width**2 * functionals.Variance()(answer.probabilities) - self._people.variance
+        assert self._asked.range is not None
+        return float(answer.value - self._people.within(*self._asked.range)[1])
+
+    def _shown(self, answer: Any) -> Any:
+        """Return the number whose interval is shown."""
+        names = {"distribution": "mean", "variance": "variance"}
+        return getattr(answer, names[self._asked.question]) if self._asked.question in names else answer
+
+    @property
+    def error(self) -> float:
+        """The mean distance, or the root mean square error."""
+        scores = np.array(self.scores)
+        return float(scores.mean() if self._asked.question == "distribution" else math.sqrt((scores**2).mean()))
+
+    @property
+    def precision(self) -> float:
+        """Relative standard error of ``error``."""
+        scores = np.array(self.scores)
+        if len(scores) < 2:
+            return 1.0
+        if self._asked.question == "distribution":
+            return float(scores.std(ddof=1) / math.sqrt(len(scores)) / max(scores.mean(), 1e-300))
+        squares = scores**2
+        return float(squares.std(ddof=1) / math.sqrt(len(scores)) / (2 * max(squares.mean(), 1e-300)))
+
+
+def rehearse(
+    asked: Ask,
+    candidates: list[Candidate],
+    users: int,
+    repeats: int | None = None,
+    progress: Progress | None = None,
+    rival: float = math.inf,
+) -> list[Rehearsal]:
+    """Return one rehearsal a candidate: ``repeats`` each, or as many as finding the best takes.
+
+    ``rival`` is the least error among methods that need no rehearsal.
+    """
+    assert asked.people is not None
+    fewest = repeats or FEWEST[asked.question]
+    runs = [Rehearsal(asked, asked.people, candidate.arguments, users) for candidate in candidates]
+    for repeat in range(fewest):
+        for place, run in enumerate(runs):
+            run.again()
+            if progress is not None:
+                progress(0.7 * (repeat + (place + 1) / len(runs)) / fewest)
+    started = time.perf_counter()
+    while repeats is None and (open_ := _contenders(runs, rival)):
+        spent = time.perf_counter() - started
+        if spent > SECONDS:
+            break
+        if progress is not None:
+            progress(0.7 + 0.3 * spent / SECONDS)
+        for run in open_:
+            run.again()
+    return runs
+
+
+def _contenders(runs: list[Rehearsal], rival: float) -> list[Rehearsal]:
+    """Return those that may still lead and are not known well enough."""
+    least = min(rival, *(run.error for run in runs))
+    return [run for run in runs if run.error < FAR * least and run.precision > ENOUGH]
