@@ -50,9 +50,7 @@ def check_schema(found: dict) -> None:
 def small(tmp_path_factory):
     """A run of two quick tasks without peers, and where it was written."""
     out = tmp_path_factory.mktemp("bench")
-    done = invoke(
-        "--quick", "--json", "--no-peers", "--only", "mechanisms:duchi", "--only", "accuracy:means", "--out", str(out)
-    )
+    done = invoke("--quick", "--json", "--no-peers", "--only", "mechanisms:duchi,accuracy:means", "--out", str(out))
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout), done, out
 
@@ -190,6 +188,19 @@ def test_a_part_that_lacks_something_is_left_out_with_a_note(monkeypatch):
     found = run(["accuracy"], Settings(quick=True))
     assert found["rows"] == []
     assert found["notes"] == ["accuracy:means is left out: a thing is not installed"]
+
+
+def test_what_fails_is_said_and_the_rest_is_measured(monkeypatch, tmp_path):
+    def fails():
+        raise DiscreetError("a process ended")
+
+    monkeypatch.setattr(accuracy, "tasks", lambda settings: {"frequencies": fails, "means": accuracy.means})
+    done = invoke("--quick", "--json", "--no-peers", "--only", "accuracy", "--out", str(tmp_path))
+    assert done.exit_code == 1
+    found = json.loads(done.stdout)
+    assert found["failed"] == ["accuracy:frequencies"]
+    assert "accuracy:frequencies failed: a process ended" in found["notes"]
+    assert found["rows"][0]["name"] == "mean epsilon=0.5"
 
 
 def test_a_quick_run_leaves_spark_out_unless_it_is_named():

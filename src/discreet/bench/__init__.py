@@ -72,6 +72,7 @@ def run(
     parts = chosen(names, settings)
     about = circumstances()
     rows: list[Row] = []
+    failed: list[str] = []
     notes = [f"No peers: {without_peers}"] if without_peers else []
     if settings.peers is not None:
         notes += [f"{name} does not run: {why}" for name, why in settings.peers.missing.items()]
@@ -86,6 +87,9 @@ def run(
                 rows += task()
             except Missing as missing:
                 notes.append(f"{part}:{name} is left out: {missing}")
+            except DiscreetError as error:  # the other rows are worth having all the same
+                failed.append(f"{part}:{name}")
+                notes.append(f"{part}:{name} failed: {error}")
             done += 1
     about["machine"]["load_after"] = load()
     return about | {
@@ -95,5 +99,6 @@ def run(
         "meaning": MEANING,
         "notes": list(dict.fromkeys(notes)),
         "rows": [row.to_dict() for row in rows],
+        "failed": failed,
         "misses": [row.name for row in rows if row.meets is False],
     }

@@ -35,6 +35,8 @@ def tasks(settings: Settings) -> dict[str, Task]:
 
 def rows(settings: Settings) -> list[Row]:
     """Measure a file of one column."""
+    if find_spec("resource") is None:
+        raise Missing("the peak memory of a process is known on Unix only")
     if find_spec("pyarrow") is None:
         raise Missing("files need pyarrow (install discreet[dataframes])")
     found = run(1_000_000 if settings.quick else 20_000_000)

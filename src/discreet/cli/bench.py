@@ -30,7 +30,7 @@ def register(app: typer.Typer) -> None:
 def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and repeats: about three minutes.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option(help="A part (mechanisms, accuracy, …) or part:task; may be repeated.")
+        list[str] | None, typer.Option(help="A part (mechanisms, accuracy, …) or part:task; repeat it for several.")
     ] = None,
     peers: Annotated[
         Path | None,
@@ -62,7 +62,7 @@ def bench(
         raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
     if peers is not None and no_peers:
         raise DiscreetError("--peers and --no-peers were both given; one of them is enough")
-    names = only or []
+    names = [name for given in only or [] for name in given.replace(",", " ").split()]
     chosen(names, Settings(quick))  # a wrong name is said now rather than after the peers have started
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -78,9 +78,11 @@ def bench(
         (Path("docs") / "benchmarks.md").write_text(markdown(found), "utf-8")
     if as_json:
         show_json(found)
-        return
-    _show(found)
-    console().print(f"Report: [bold]{out / 'report.html'}[/bold]", soft_wrap=True)
+    else:
+        _show(found)
+        console().print(f"Report: [bold]{out / 'report.html'}[/bold]", soft_wrap=True)
+    if found["failed"]:
+        raise typer.Exit(1)
 
 
 def _peers(named: Path | None, unwanted: bool) -> tuple["Peers | None", str]:
