@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.mechanisms.base import Floats
+from discreet.plans.adaptive import Adaptive
 from discreet.reproduction import aaa_core as core
 from discreet.reproduction import data
 from discreet.reproduction.job import Cell, Job, seed_of
@@ -98,7 +99,7 @@ def means_cell(attribute: Attribute, epsilon: float, runs: int) -> Cell:
         if label in SAMPLED and k > 1:
             found[label] = error(attribute, float(core.one_round(name, epsilon / k).variance(attribute.x).mean()), k)
     published, ours = [], []
-    plan = core.adaptive("np-aaa", epsilon)
+    plan = Adaptive(core.UNIT, epsilon, pilot="hybrid-np", share=0.1)
     for run in range(runs):
         seed = seed_of("means", attribute.name, epsilon, run)
         x = attribute.people(seed)
