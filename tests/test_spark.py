@@ -267,7 +267,9 @@ def test_a_cluster_must_be_able_to_tell_people_apart(people, tmp_path, monkeypat
 )
 def test_bad_input_is_one_sentence_on_the_driver(people, tmp_path, change, questions, options, kind, sentence):
     with pytest.raises(kind, match=sentence) as caught:
-        privatize_frame(change(people), questions, str(tmp_path / "r"), **options)
+        privatize_frame(
+            change(people if "inf" in sentence else people.coalesce(1)), questions, str(tmp_path / "r"), **options
+        )
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []  # and nothing is left
 
@@ -277,12 +279,17 @@ def test_reports_are_never_written_twice(people, tmp_path):
         (tmp_path / "r").mkdir(exist_ok=True)
         with pytest.raises(DiscreetError, match="which exists; new reports would spend the budget again"):
             privatize_frame(people, questions, str(tmp_path / "r"))
+    with pytest.raises(DiscreetError, match="nope"):
+        privatize_frame(people, MEAN, str(tmp_path / "r"), format="nope")
+    assert (tmp_path / "r").exists()  # what was there before stays, whatever fails
+    with pytest.raises(DiscreetError, match=r"(?i)ambiguous"):
+        privatize_frame(people.select("*", F.lit(2.0).alias("WAGE")), MEAN, str(tmp_path / "s"))
     with pytest.raises(DiscreetError, match="out is ''"):
         privatize_frame(people, MEAN, "")
 
 
 def test_false_reports_are_refused(spark, people, tmp_path):
-    reports = privatize_frame(people, MEAN, str(tmp_path / "r"))
+    reports = privatize_frame(people.coalesce(1), MEAN, str(tmp_path / "r"))
     document = reports_of(reports)
     for change in (F.lit(-1), F.lit(2), F.lit(1 << 40)):
         with pytest.raises(WireError, match=r"column 'wage': report 0 is .*; allowed are 0\.\.1"):

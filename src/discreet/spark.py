@@ -130,7 +130,6 @@ def _rounds(session: Any, frame: Any, first: Stage, missing: str, person: str | 
         joined = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
         return _write(session, joined, reports, target, format)
     finally:
-        people.unpersist()
         for spool in spools:
             _remove(session, spool)
 
@@ -349,10 +348,11 @@ def _with_person(session: Any, frame: Any, collection: Collection, person: str |
 
 def _write(session: Any, made: Any, reports: Reports, target: str, format: str) -> Any:
     """Write reports and return the frame that reads them."""
+    ours = _context(session, needed=False) is not None and not _exists(session, target)
     try:
         _with_document(made, reports).write.format(format).mode("errorifexists").save(target)
-    except Exception as error:
-        if _error_class(error) != "PATH_ALREADY_EXISTS" and _context(session, needed=False) is not None:
+    except Exception:
+        if ours:
             _remove(session, target)  # an empty folder that a failed job leaves
         raise
     return _with_document(session.read.format(format).load(target), reports)
@@ -405,12 +405,6 @@ def _remove(session: Any, address: str) -> None:
     files.delete(path, True)
 
 
-def _error_class(error: Exception) -> str:
-    from pyspark.errors import PySparkException
-
-    return str(error.getCondition() or "") if isinstance(error, PySparkException) else ""
-
-
 def _taken(target: str) -> DiscreetError:
     return DiscreetError(f"out is {target}, which exists; new reports would spend the budget again")
 
@@ -423,13 +417,15 @@ _LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTIL
 def _explained(target: str = "") -> Iterator[None]:
     """Turn what Spark makes of our errors back into one sentence; its own errors stay as they are."""
     from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
+    from pyspark.errors import AnalysisException, PySparkException
 
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
-        if _error_class(error) == "PATH_ALREADY_EXISTS":
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_ALREADY_EXISTS":
             raise _taken(target) from None
+        raise DiscreetError(str(error).split("\n")[0]) from None
+    except (PySparkException, Py4JJavaError) as error:
         text = str(error)
         ours, lacking = _OURS.findall(text), _LACKING.findall(text)
         if ours:
