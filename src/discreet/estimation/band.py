@@ -76,10 +76,11 @@ class Band:
         return TransposedBand(self)
 
     def __matmul__(self, f: npt.ArrayLike, /) -> Vector:
-        sums = _prefix_sums(f, self.positions)
-        ends = np.arange(1, self.positions + self.width)
-        box = sums[np.minimum(ends, self.positions)] - sums[np.maximum(ends - self.width, 0)]
-        return np.asarray(self.far * sums[-1] + (self.near - self.far) * box)
+        sums = _prefix_sums(f, self.positions, self.width - 1)
+        box = sums[self.width :] - sums[: -self.width]
+        box *= self.near - self.far
+        box += self.far * sums[-1]
+        return np.asarray(box)
 
     def dense(self) -> Vector:
         """The matrix, for small examples and for checks."""
@@ -104,16 +105,20 @@ class TransposedBand:
         band = self.T
         sums = _prefix_sums(g, band.shape[0])
         box = sums[band.width :] - sums[: band.positions]
-        return np.asarray(band.far * sums[-1] + (band.near - band.far) * box)
+        box *= band.near - band.far
+        box += band.far * sums[-1]
+        return np.asarray(box)
 
 
-def _prefix_sums(values: npt.ArrayLike, size: int) -> Vector:
-    """Sums of the first 0, 1, …, size entries along the first axis."""
+def _prefix_sums(values: npt.ArrayLike, size: int, more: int = 0) -> Vector:
+    """Sums of the first 0, 1, …, size entries along the first axis, with `more` zeros before and totals after them."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2) or array.shape[0] != size:
         raise ValueError(f"The band works on vectors of length {size}, not on an array of shape {array.shape}.")
-    sums = np.zeros((size + 1, *array.shape[1:]))
-    np.cumsum(array, axis=0, out=sums[1:])
+    sums = np.empty((size + 1 + 2 * more, *array.shape[1:]))
+    sums[: more + 1] = 0.0
+    np.cumsum(array, axis=0, out=sums[more + 1 : more + 1 + size])
+    sums[more + 1 + size :] = sums[more + size]
     return sums
 
 
