@@ -1,5 +1,7 @@
 """Plans for very many people, run on tallies that are drawn from their law."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -159,3 +161,20 @@ def test_hashes_are_drawn_one_by_one_or_refused() -> None:
     assert abs(found.frequencies[0] - 2 / 3) < 0.05
     with pytest.raises(dc.DiscreetError, match=r"one by one, up to 10000000 people \(subset-selection"):
         dc.simulate(plan, list("aab"), seed=1, people=PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("code", "light"),
+    [
+        (
+            "dc.mechanism('subset-selection', epsilon=1, size=9).privatize(3)",
+            ["scipy", "numba", "pyarrow", "numpy.random"],
+        ),
+        ("dc.Mean, dc.simulate", ["scipy", "numba", "pyarrow"]),
+    ],
+)
+def test_imports_stay_light(code: str, light: list[str]) -> None:
+    """A device that privatises a value needs no compiler, no scipy, and no generator that is not cryptographic."""
+    script = f"import sys, discreet as dc; {code}; print([m for m in {light} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -18,6 +18,7 @@ functions); the certificate claims no unbiasedness. For sizes in the hundreds a 
 import hashlib
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,7 +27,6 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
 from discreet.mechanisms.basic_rappor import symmetric
-from discreet.mechanisms.draws import Random, mass, multinomial
 from discreet.mechanisms.hash_family import smallest_family
 from discreet.mechanisms.oracle import PublicOracle, listed
 from discreet.mechanisms.registry import register
@@ -38,6 +38,8 @@ from discreet.wire import Fields
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
+
+    from discreet.mechanisms.draws import Random
 
 
 class Sketch(PublicOracle):
@@ -81,6 +83,10 @@ class Sketch(PublicOracle):
         digest = hashlib.sha256(f"discreet sketch {self.seed} {function}".encode()).digest()
         return int.from_bytes(digest[:8], "little") % self.family.seeds
 
+    @cached_property
+    def _seeds(self) -> npt.NDArray[np.uint64]:
+        return np.array([self._seed_of(function) for function in range(self.hashes)], dtype=np.uint64)
+
     def law(self, index: int) -> list[Fraction]:
         """Return the exact law over all (function, bits)."""
         listed(self.name, self.alphabet)
@@ -101,13 +107,11 @@ class Sketch(PublicOracle):
         return np.concatenate([np.array([function], dtype=np.uint64), np.asarray(self.bits._one(bucket, words[1:]))])
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        table = words.reshape(len(values), self.words_per_report)
-        out[:, 0] = table[:, 0] >> np.uint64(64 - self.levels) if self.levels else 0
-        functions, which = np.unique(out[:, 0], return_inverse=True)
-        seeds = np.array([self._seed_of(int(j)) for j in functions], dtype=np.uint64)[which]
+        functions = words[:: self.words_per_report] >> np.uint64(64 - self.levels) if self.levels else np.zeros(1, int)
         rows = self.bits._empty(len(values))
-        self.bits._many(self.family.bucket_many(values, seeds), np.ascontiguousarray(table[:, 1:]).reshape(-1), rows)
-        out[:, 1:] = rows
+        buckets = self.family.bucket_many(values, np.resize(self._seeds[functions], len(values)))
+        self.bits._many(buckets, words, rows, skipped=1)
+        out[:, 0], out[:, 1:] = functions, rows
 
     def check_reports(self, reports: Any) -> Array:
         """Return reports as rows (function, lanes), or say what is wrong."""
@@ -126,12 +130,14 @@ class Sketch(PublicOracle):
         return np.ascontiguousarray(array)
 
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
-        order = np.argsort(reports[:, 0], kind="stable")
-        cuts = np.searchsorted(reports[order, 0], np.arange(1, self.hashes))
-        parts = np.split(np.ascontiguousarray(reports[order, 1:]), cuts)
+        functions = reports[:, 0].astype(np.min_scalar_type(self.hashes))  # sorted by radix, being short
+        ordered = reports[np.argsort(functions, kind="stable")]
+        parts = np.split(ordered[:, 1:], np.cumsum(np.bincount(functions, minlength=self.hashes))[:-1])
         return np.concatenate([self.bits._count(part) for part in parts])
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: Random) -> npt.NDArray[np.int64]:
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+        from discreet.mechanisms.draws import mass, multinomial
+
         held = multinomial(people, self._scatter(mass(self, inputs, shares)), random).reshape(self.hashes, self.width)
         return self.bits.flip(held, held.sum(axis=1, keepdims=True), random).reshape(-1)
 

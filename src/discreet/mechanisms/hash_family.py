@@ -76,19 +76,20 @@ class HashFamily:
         t = (t ^ t >> second) * two & mask
         return (t ^ t >> third) * self.buckets >> self.bits
 
-    def hash_many(self, values: Array, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]:
-        """Return the hash of each value under its own seed."""
-        from discreet.mechanisms.kernels_categorical import hash_values
-
-        hashes = np.empty(len(values), dtype=np.uint32)
-        levels = int(values.max()).bit_length() if len(values) else 0
-        polynomial, mix = np.uint32(POLYNOMIALS[self.bits] ^ 1 << self.bits), np.array(MIX[self.bits], dtype=np.uint32)
-        hash_values(values, seeds, levels, self.bits, polynomial, mix, hashes)
-        return hashes
+    @cached_property
+    def arithmetic(self) -> tuple[int, np.uint32, npt.NDArray[np.uint32]]:
+        """What the kernels take: bits, polynomial without its highest bit, and the numbers of `mix`."""
+        polynomial = np.uint32(POLYNOMIALS[self.bits] ^ 1 << self.bits)
+        return self.bits, polynomial, np.array(MIX[self.bits], dtype=np.uint32)
 
     def bucket_many(self, values: Array, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
         """Return the bucket of each value under its own seed."""
-        return self.hash_many(values, seeds).astype(np.int64) * self.buckets >> self.bits
+        from discreet.mechanisms.kernels_categorical import hash_values
+
+        hashes = np.empty(len(values), dtype=np.int64)
+        levels = int(values.max()).bit_length() if len(values) else 0
+        hash_values(values, seeds, levels, *self.arithmetic, hashes)
+        return hashes * self.buckets >> self.bits
 
     def bucket_all(self, size: int, seed: int) -> npt.NDArray[np.int64]:
         """Return the buckets of the values 0..size-1 under one seed."""

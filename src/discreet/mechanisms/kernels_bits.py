@@ -44,6 +44,23 @@ def sample_subset(values, words, draws, size, hit, out):
 
 
 @njit(cache=True, nogil=True)
+def sample_small_subset(values, words, draws, size, hit, out):
+    """`sample_subset` for up to 64 categories: what is in is a single word."""
+    for i in range(values.shape[0]):
+        base = (draws + 1) * i
+        inside = np.int64(np.int64(words[base] >> SHIFT) < hit)
+        first = size - 1 - draws + inside
+        bits = np.uint64(0)
+        for k in range(draws - inside):
+            t = np.uint64(below(words[base + 1 + k], first + k + 1))
+            t += ((bits >> t) & ONE) * (np.uint64(first + k) - t)
+            bits |= ONE << t
+        value = np.uint64(values[i])
+        under = (ONE << value) - ONE
+        out[i, 0] = (bits & under) | (np.uint64(inside) << value) | ((bits & ~under) << ONE)
+
+
+@njit(cache=True, nogil=True)
 def make_room(row, value, bit):
     """Move the bits from ``value`` on up by one and put ``bit`` there: the others are numbered without the value."""
     lane = value >> np.uint64(6)
@@ -59,8 +76,8 @@ def make_room(row, value, bit):
 
 
 @njit(cache=True, nogil=True)
-def sample_unary(values, words, lanes, digits, hit, out):
-    """Unary encoding, 64 values at a time.
+def sample_unary(values, words, skipped, lanes, digits, hit, out):
+    """Unary encoding, 64 values at a time; the first ``skipped`` words of every report are for something else.
 
     Going through the binary digits of q from the lowest, OR where the digit is one and AND where it is zero, with a
     fresh random word each, gives 64 independent bits that are one with probability exactly q. Each step waits for the
@@ -68,7 +85,7 @@ def sample_unary(values, words, lanes, digits, hit, out):
     """
     count = digits.shape[0]
     for i in range(values.shape[0]):
-        start = (1 + lanes * count) * i
+        start = (skipped + 1 + lanes * count) * i + skipped
         row = out[i]
         for lane in range(0, lanes - 3, 4):
             a = words[start + 1 + lane * count : start + 1 + (lane + 1) * count]

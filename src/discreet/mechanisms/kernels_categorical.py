@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from discreet.mechanisms.hash_family import MIX
-from discreet.mechanisms.kernels import ONE, SHIFT, below
+from discreet.mechanisms.kernels import BLOCK, ONE, SHIFT, below
 
 A0, A1, A2, A3, A4 = (np.uint16(constant) for constant in MIX[16])
 B0, B1, B2, B3, B4 = (np.uint32(constant) for constant in MIX[24])
@@ -29,48 +29,62 @@ def parity(x):
 
 
 @njit(cache=True, nogil=True)
-def hash_values(values, seeds, levels, bits, polynomial, mix, out):
-    """mix(a v + b) over the field of 2^bits elements, seeds = a * 2^bits + b, for values below 2^levels.
+def hash_block(rows, sums, rest, levels, bits, polynomial, mix):
+    """Turn ``sums`` into mix(a v + b) over the field of 2^bits elements, for a, b and v < 2^levels in the three arrays.
 
-    Four bits of v at a time, for a block of reports that go side by side. ``polynomial`` is without its highest bit.
+    Four bits of v at a time, several reports side by side. ``polynomial`` is without its highest bit.
     """
-    one, top, none = np.uint32(1), np.uint32(bits - 1), np.uint32(0)
-    mask, wide = np.uint32((1 << bits) - 1), np.uint64(bits)
+    one, top, none, mask = np.uint32(1), np.uint32(bits - 1), np.uint32(0), np.uint32((1 << bits) - 1)
     m0, m1, m2, m3, m4 = mix[0], mix[1], mix[2], mix[3], mix[4]
-    rows, sums, rest = np.empty(1024, np.uint32), np.empty(1024, np.uint32), np.empty(1024, np.uint32)
-    for start in range(0, values.shape[0], rows.shape[0]):
-        block, seed = values[start : start + rows.shape[0]], seeds[start : start + rows.shape[0]]
-        hashes = out[start : start + rows.shape[0]]
-        count = block.shape[0]
-        for i in range(count):
-            rows[i] = seed[i] >> wide
-            sums[i] = np.uint32(seed[i]) & mask
-            rest[i] = block[i]
-        for _ in range(0, levels, 4):
-            for i in range(count):
-                row, t, v = rows[i], sums[i], rest[i]
-                for _ in range(4):
-                    t = np.uint32(t ^ (row if v & one else none))
-                    row = np.uint32((np.uint32(row << one) & mask) ^ (polynomial if np.uint32(row >> top) else none))
-                    v = np.uint32(v >> one)
-                rows[i], sums[i], rest[i] = row, t, v
-        for i in range(count):
-            t = sums[i]
-            t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> m0)) * m1) & mask)
-            t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> m2)) * m3) & mask)
-            hashes[i] = np.uint32(t ^ np.uint32(t >> m4))
+    for _ in range(0, levels, 4):
+        for i in range(rows.shape[0]):
+            row, t, v = rows[i], sums[i], rest[i]
+            for _ in range(4):
+                t = np.uint32(t ^ (row if v & one else none))
+                row = np.uint32((np.uint32(row << one) & mask) ^ (polynomial if np.uint32(row >> top) else none))
+                v = np.uint32(v >> one)
+            rows[i], sums[i], rest[i] = row, t, v
+    for i in range(rows.shape[0]):
+        t = sums[i]
+        t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> m0)) * m1) & mask)
+        t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> m2)) * m3) & mask)
+        sums[i] = np.uint32(t ^ np.uint32(t >> m4))
 
 
 @njit(cache=True, nogil=True)
-def sample_hashed(hashes, words, bits, buckets, high, low, out):
-    """Randomised response among the buckets, for values hashed by the seeds in the first of two words a report."""
-    for i in range(hashes.shape[0]):
-        bucket = (np.int64(hashes[i]) * buckets) >> bits
-        u = np.float64(words[2 * i + 1] >> SHIFT)
-        cell = np.int64((u - high) / low)
-        other = cell + np.int64(cell >= bucket)
-        seed = words[2 * i] >> np.uint64(64 - 2 * bits)
-        out[i] = seed * np.uint64(buckets) + np.uint64(bucket if u < high else other)
+def hash_values(values, seeds, levels, bits, polynomial, mix, out):
+    """The hash of each value under its own seed, a * 2^bits + b."""
+    rows, sums, rest = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
+    for start in range(0, values.shape[0], BLOCK):
+        value, seed = values[start : start + BLOCK], seeds[start : start + BLOCK]
+        hashes, count = out[start : start + BLOCK], value.shape[0]
+        for i in range(count):
+            rows[i] = seed[i] >> np.uint64(bits)
+            sums[i] = seed[i] & np.uint64((1 << bits) - 1)
+            rest[i] = value[i]
+        hash_block(rows[:count], sums[:count], rest[:count], levels, bits, polynomial, mix)
+        hashes[:] = sums[:count]
+
+
+@njit(cache=True, nogil=True)
+def sample_hashed(values, words, levels, bits, polynomial, mix, buckets, high, low, out):
+    """Randomised response among the buckets of the values' hashes: two words a report, the seed and the bucket."""
+    rows, sums, rest = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
+    shift, half, mask = np.uint64(64 - 2 * bits), np.uint64(64 - bits), np.uint64((1 << bits) - 1)
+    for start in range(0, values.shape[0], BLOCK):
+        value, word = values[start : start + BLOCK], words[2 * start : 2 * (start + BLOCK)]
+        told, count = out[start : start + BLOCK], value.shape[0]
+        for i in range(count):
+            rows[i] = word[2 * i] >> half
+            sums[i] = (word[2 * i] >> shift) & mask
+            rest[i] = value[i]
+        hash_block(rows[:count], sums[:count], rest[:count], levels, bits, polynomial, mix)
+        for i in range(count):
+            bucket = (np.int64(sums[i]) * buckets) >> bits
+            u = np.float64(word[2 * i + 1] >> SHIFT)
+            cell = np.int64((u - high) / low)
+            other = cell + np.int64(cell >= bucket)
+            told[i] = (word[2 * i] >> shift) * np.uint64(buckets) + np.uint64(bucket if u < high else other)
 
 
 @njit(cache=True, nogil=True)

@@ -90,9 +90,8 @@ class LocalHashing(PublicOracle):
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
         from discreet.mechanisms.kernels_categorical import sample_hashed
 
-        bits, buckets = self.family.bits, self.family.buckets
-        hashes = self.family.hash_many(values, words[::2] >> np.uint64(64 - 2 * bits))
-        sample_hashed(hashes, words, bits, buckets, float(self.high), float(self.low), out)
+        levels, weights = (self._size - 1).bit_length(), (float(self.high), float(self.low))
+        sample_hashed(values, words, levels, *self.family.arithmetic, self.family.buckets, *weights, out)
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports have the bucket that their seed gives the category."""

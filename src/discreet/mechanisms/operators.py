@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.signal import fftconvolve
+from scipy.fft import irfft, next_fast_len, rfft
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
@@ -33,6 +33,13 @@ def spread(knots: Floats, bins: int) -> Any:
     return csr_array((np.concatenate([share - upper, upper]), (rows, columns)), shape=(knots.size, bins))
 
 
+def convolve(first: Floats, second: Floats) -> Floats:
+    """Return the whole convolution, by Fourier transforms (scipy.signal would take a second to import)."""
+    size = first.size + second.size - 1
+    fast = next_fast_len(size, real=True)
+    return np.asarray(irfft(rfft(first, fast) * rfft(second, fast), fast)[:size])
+
+
 class Band(LinearOperator):
     """Constant + band: a window of cells with extra mass that slides with the position.
 
@@ -48,7 +55,7 @@ class Band(LinearOperator):
     def _matvec(self, f: Floats) -> Floats:
         f = np.asarray(f, dtype=np.float64).reshape(-1)
         if not self.flat:
-            return np.asarray(self.far * f.sum() + fftconvolve(f, self.extra))
+            return np.asarray(self.far * f.sum() + convolve(f, self.extra))
         sums = np.concatenate([[0.0], np.cumsum(f)])
         cells = np.arange(self.shape[0])
         inside = sums[np.minimum(cells + 1, f.size)] - sums[np.maximum(cells - self.width + 1, 0)]
@@ -57,7 +64,7 @@ class Band(LinearOperator):
     def _rmatvec(self, g: Floats) -> Floats:
         g = np.asarray(g, dtype=np.float64).reshape(-1)
         if not self.flat:
-            return np.asarray(self.far * g.sum() + fftconvolve(g, self.extra[::-1], mode="valid"))
+            return np.asarray(self.far * g.sum() + convolve(g, self.extra[::-1])[self.width - 1 : g.size])
         sums = np.concatenate([[0.0], np.cumsum(g)])
         positions = np.arange(self.shape[1])
         return np.asarray(self.far * sums[-1] + self.extra[0] * (sums[positions + self.width] - sums[positions]))

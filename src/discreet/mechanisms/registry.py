@@ -69,7 +69,7 @@ def entries() -> dict[str, Entry]:
         import discreet.mechanisms as package
 
         for module in iter_modules(package.__path__):
-            if module.name != "operators" and not module.name.startswith("kernels"):
+            if module.name not in ("draws", "operators") and not module.name.startswith("kernels"):  # heavy, no entries
                 import_module(f"{package.__name__}.{module.name}")
         _loaded = True
     return dict(_ENTRIES)

@@ -25,7 +25,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +33,14 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
 from discreet.mechanisms.bit_vector import BitVector
-from discreet.mechanisms.draws import Random, mass
 from discreet.mechanisms.oracle import below_law, largest_hit, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, float_above
 from discreet.wire import Fields
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.draws import Random
 
 _WORD = 1 << 64
 
@@ -121,16 +123,19 @@ class Subset(BitVector):
         return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        from discreet.mechanisms.kernels_bits import sample_subset
+        from discreet.mechanisms.kernels_bits import sample_small_subset, sample_subset
 
-        sample_subset(values, words, self.k, self._size, self.hit, out)
+        sample = sample_small_subset if self.lanes == 1 else sample_subset
+        sample(values, words, self.k, self._size, self.hit, out)
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: Random) -> npt.NDArray[np.int64]:
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
         """Go through the values: people with as many others still to take, their own value to come or not, are alike.
 
         At value v, those whose own it is (their law, given that it has not come yet) take it if they take their own;
         the others take it with probability (others still to take) / (others still to come).
         """
+        from discreet.mechanisms.draws import mass
+
         held = mass(self, inputs, shares)
         ahead = np.cumsum(held[::-1])[::-1]
         takers = int(random.binomial(people, self.p))

@@ -131,10 +131,8 @@ class Table(Mechanism):
 
         if max(len(self.knots), self.alphabet) <= kernels.FEW:
             kernels.sample_small_table(values, words, *self._few_arrays, out)
-            return
-        rows = np.empty(len(values), dtype=np.uint32)
-        kernels.round_to_knots(values, words, *self._rounding, rows)
-        kernels.sample_rows(rows, words, *self._picking, out)
+        else:
+            kernels.sample_table(values, words, *self._rounding, *self._picking, out)
 
     def operator(self, bins: int | None = None) -> "LinearOperator":
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the knots."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,12 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, PrivacyError
 from discreet.mechanisms.base import Array, Floats
 from discreet.mechanisms.bit_vector import BitVector
-from discreet.mechanisms.draws import Random, mass, multinomial
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, exp_below
 from discreet.wire import Fields
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.draws import Random
 
 SLACK = 2.0**-32
 """q is rounded up, towards privacy; its digits are chosen so that this costs less epsilon than this."""
@@ -95,18 +97,20 @@ class Unary(BitVector):
         lanes[-1] &= self._tail_mask
         return np.array(lanes, dtype=np.uint64)
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array, skipped: int = 0) -> None:
         from discreet.mechanisms.kernels_bits import sample_unary
 
         digits = np.array(self._digits_low_first)
-        sample_unary(values, words, self.lanes, digits, self.hit, out)
+        sample_unary(values, words, skipped, self.lanes, digits, self.hit, out)
         if self._size % 64:
             out[:, -1] &= np.uint64(self._tail_mask)
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: Random) -> npt.NDArray[np.int64]:
+    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+        from discreet.mechanisms.draws import mass, multinomial
+
         return self.flip(multinomial(people, mass(self, inputs, shares), random), people, random)
 
-    def flip(self, held: Any, people: Any, random: Random) -> npt.NDArray[np.int64]:
+    def flip(self, held: Any, people: Any, random: "Random") -> npt.NDArray[np.int64]:
         """Draw the counts of ones among ``people``, ``held`` of whom hold each category: the bits are independent."""
         return np.asarray(random.binomial(held, self.p) + random.binomial(people - held, self.q), dtype=np.int64)
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from discreet.domains import Encoded, Interval
 from discreet.errors import DiscreetError, DomainError
@@ -102,6 +101,8 @@ class Belief:
         >>> round(belief.mean, 9), round(belief.square, 2)
         (-0.6, 0.5)
         """
+        from scipy.optimize import brentq
+
         if not 0 < share <= 1 or not -1 <= mean <= 1:
             raise DiscreetError(f"the guess is a share of {share} and a mean of {mean} on [-1, 1]; that is impossible")
         points = np.linspace(-1, 1, 401)

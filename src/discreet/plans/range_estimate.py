@@ -14,7 +14,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from discreet.errors import DiscreetError
 from discreet.estimation.band import Band
@@ -189,6 +188,8 @@ def predicted_distribution(
 
 def _resampled(source: Window, counts: Floats, start: Floats, repeats: int) -> Iterator[Floats]:
     """Yield the distributions reconstructed from counts + sqrt(counts) z, the same z for the same counts."""
+    from scipy.special import ndtri
+
     entropy = Entropy.seeded(int(counts.sum()))
     normal = ndtri((entropy.words(repeats * counts.size) >> np.uint64(11)) * 2.0**-53 + 2.0**-54)
     for z in normal.reshape(repeats, -1):

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Floats
-from discreet.mechanisms.draws import Random, check_people, draw_given, generator, multinomial
 from discreet.plans.base import Channel, Encoder, Plan, Round
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
@@ -53,7 +52,7 @@ def simulate(
     if rows.ndim == 0 or len(rows) == 0:
         raise DiscreetError("values are empty; at least one participant is needed")
     if people is not None:
-        return _from_laws(plan, rows, _shares(weights, len(rows)), check_people(people), generator(seed))
+        return _from_laws(plan, rows, _shares(weights, len(rows)), people, seed)
     if weights is not None:
         raise DiscreetError("weights are given without people; without people every value is one participant")
     entropy = Entropy() if seed is None else Entropy.seeded(seed)
@@ -80,13 +79,16 @@ def simulate(
     return estimate
 
 
-def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, random: Random) -> Any:
+def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, seed: int | None) -> Any:
     """Run the plan on people who each hold one of the rows, drawn by its share.
 
     Who is asked what does not depend on what they hold, so every group is a sample of the same population, independent
     of the others; those of a group who answer several questions hold the same rows in all of them.
     """
-    waiting, clipped = people, 0.0
+    from discreet.mechanisms.draws import check_people, draw_given, generator, multinomial
+
+    people, random, clipped = check_people(people), generator(seed), 0.0
+    waiting = people
     tallies: list[dict[str, Tally]] = []
     while (asked := plan.round(tallies)) is not None:
         count = _asked(asked, waiting, people)
