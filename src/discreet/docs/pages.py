@@ -1,0 +1,250 @@
+"""A page for every registered mechanism: what it does, its certificate, its variance beside its relatives, an example.
+
+Everything on it comes from the registry, the mechanism's own module and its exact law; nothing is typed in here but the
+titles of the papers.
+"""
+
+import inspect
+import re
+from collections.abc import Iterable
+
+import numpy as np
+
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.registry import Entry, entries
+from discreet.plots import COLOURS, INK, STYLES, _canvas, _legend, _legend_rows, channel, to_svg, variance_curves
+
+PAPERS = {
+    "aaa": ("AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation", "aaa.md"),
+    "discrete-comparison": (
+        "Discrete Distribution Estimation with Local Differential Privacy: A Comparative Analysis",
+        "discrete-comparison.md",
+    ),
+    "n-output": (
+        "N-output Mechanism: Estimating Statistical Information from Numerical Data under Local Differential Privacy",
+        "n-output.md",
+    ),
+    "privrm": ("PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy", "privrm.md"),
+    "square-wave": ("Estimating Numerical Distributions under Local Differential Privacy", "square-wave.md"),
+}
+SIZE = 16
+"""Categories in examples and tables."""
+GIVEN = {"size": SIZE, "prior": [1.0] * 17}
+PLACES = (0.5, 1.0, 2.0, 4.0)
+SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+QUESTIONS = {"mean": "Means", "distribution": "Distributions", "frequency": "Frequencies"}
+
+
+def build(entry: Entry, epsilon: float = 1.0, **other: object) -> Mechanism:
+    """Return the mechanism at an epsilon, with the size or prior that pages use."""
+    return entry.build(epsilon, **{need: other.get(need, GIVEN[need]) for need in entry.needs})
+
+
+def mechanism_pages() -> dict[str, str]:
+    """Return Markdown by file name, the index first."""
+    found = {"index.md": index_page()}
+    return found | {f"{name}.md": mechanism_page(entry) for name, entry in sorted(entries().items())}
+
+
+def index_page() -> str:
+    """Return the list of all mechanisms."""
+    lines = [
+        "# Mechanisms",
+        "",
+        "A mechanism is a finite channel P(report | input). Each page below is written by the registry when this site",
+        "is built: formula, exact certificate, exact variance beside its relatives, example. `discreet mechanisms`",
+        "lists them in a terminal, `discreet advise` ranks them for a question of yours.",
+    ]
+    for question, title in QUESTIONS.items():
+        lines += ["", f"## {title}", "", _heading(question), "|---|---:|---:|---|"]
+        rows = [(key, row) for entry in entries().values() if entry.question == question for key, row in [_row(entry)]]
+        lines += [row for _, row in sorted(rows)]
+    lines += ["", f"At ε = 1; frequencies with {SIZE} categories. The variance of one report, noise only.", ""]
+    return "\n".join(lines)
+
+
+def _heading(question: str) -> str:
+    what = "variance, average over categories" if question == "frequency" else "worst-case variance"
+    return f"| mechanism | {what} | bits | |"
+
+
+def _row(entry: Entry) -> tuple[tuple[float, str], str]:
+    m = build(entry)
+    variance = _variance(m)
+    shown = "–" if variance is None else f"{variance:.4g}"
+    line = f"| [`{entry.name}`]({entry.name}.md) | {shown} | {m.average_bits:.3g} | {_plain(entry.summary)} |"
+    return (variance or float("inf"), entry.name), line
+
+
+def _variance(m: Mechanism) -> float | None:
+    return m.worst_case_variance if m.numeric else m.mean_variance if m.is_oracle else None
+
+
+def _plain(text: str) -> str:
+    return text.replace("``", "`")
+
+
+def mechanism_page(entry: Entry) -> str:
+    """Return the page of one mechanism."""
+    m = build(entry)
+    title, rest = split_docstring(entry)
+    parts = [
+        f"# {entry.name}",
+        f"{_plain(entry.summary)}. For {QUESTIONS[entry.question].lower()}; {source_of(entry)}.",
+        "## When to use it",
+        "\n".join([*advice_of(rest), *standing(entry)]),
+        "## Certificate at ε = 1",
+        certificate_table(m),
+        "The exact ε is computed from the whole numbers that the sampler compares random words with, and rounded up.",
+        "## How it works",
+        f"*{title}*",
+        rest,
+        "## Beside its relatives",
+        relatives(entry, m),
+        "## The channel",
+        heat_map(entry),
+        "## Example",
+        example(entry, m),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def split_docstring(entry: Entry) -> tuple[str, str]:
+    """Return the first line of the module's docstring, and the rest as Markdown (its formulas are indented)."""
+    text = inspect.getdoc(inspect.getmodule(entry.build)) or ""
+    title, _, rest = text.partition("\n")
+    return title.strip(), _plain(rest.strip("\n"))
+
+
+def advice_of(text: str) -> Iterable[str]:
+    """Yield the sentences that say what to prefer."""
+    for sentence in re.findall(r"[^.:\n]*[Pp]refer[^.\n]*(?:\n(?! {4})[^.\n]+)*\.", text):
+        yield f"{' '.join(sentence.split())}\n"
+
+
+def standing(entry: Entry) -> Iterable[str]:
+    """Yield the place among the mechanisms for the same question, by exact variance."""
+    rivals = [e for e in entries().values() if e.question == entry.question and "prior" not in e.needs]
+    if _variance(build(entry)) is None or entry not in rivals or len(rivals) < 4:
+        return
+    what = "average variance" if entry.question == "frequency" else "worst-case variance"
+    yield f"| ε | its {what} | place | the least |"
+    yield "|---:|---:|---:|---|"
+    for epsilon in PLACES:
+        found = sorted((float(f"{_variance(build(e, epsilon)) or np.inf:.6g}"), e.name) for e in rivals)
+        own = next(value for value, name in found if name == entry.name)
+        place = 1 + sum(value < own for value, _ in found)
+        yield f"| {epsilon:g} | {own:.4g} | {place} of {len(found)} | {found[0][1]}, {found[0][0]:.4g} |"
+
+
+def source_of(entry: Entry) -> str:
+    """Return the paper and section that describe it."""
+    key, _, section = entry.paper.partition(".")
+    if key not in PAPERS:
+        return f"source: {entry.paper}"
+    title, page = PAPERS[key]
+    return f"described in [{title}](../papers/{page}), section {section}"
+
+
+def certificate_table(m: Mechanism) -> str:
+    """Return what the certificate and the exact moments say."""
+    c = m.certificate
+    rows = {
+        "exact ε": f"{c.epsilon:.12f}",
+        "reports (alphabet)": f"{c.alphabet:,}".replace(",", " "),
+        "bits, bytes a report": f"{m.average_bits:.3g}, {m.report_bytes}",
+    }
+    if m.numeric:
+        rows |= {"unbiased": "yes" if c.unbiased else "no", "worst-case variance": f"{m.worst_case_variance:.6g}"}
+        rows["variance at −1, 0, 1"] = ", ".join(f"{v:.4g}" for v in m.variance(np.array([-1.0, 0.0, 1.0])))
+        rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
+    elif m.is_oracle:
+        rows |= {"categories": str(m.size), "p, q": f"{m.p:.6f}, {m.q:.6f}"}
+        rows["n × variance of a frequency, average"] = f"{m.mean_variance:.6g}"
+        rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+
+
+def relatives(entry: Entry, m: Mechanism) -> str:
+    """Return a plot of its exact variance beside others for the same question."""
+    if m.numeric:
+        names = [n for n in ("minimax", "hybrid-np", "piecewise-sub", "duchi") if n != entry.name][:3]
+        drawn = [m, *(build(entries()[name]) for name in names)]
+        return _inline(
+            variance_curves(drawn), f"Variance of one report over the inputs: {entry.name} and {', '.join(names)}"
+        )
+    if m.is_oracle:
+        return _inline(
+            oracle_curves(entry.name), f"Variance over the number of categories: {entry.name} and other oracles"
+        )
+    return ""
+
+
+def oracle_curves(name: str) -> "object":
+    """Plot n times the average variance of a frequency against the number of categories, at epsilon 1."""
+    names = [name, *(n for n in ("subset-selection", "optimized-unary", "randomized-response") if n != name)][:4]
+    figure, axes = _canvas(height=3.2, legend_rows=_legend_rows(len(names)))
+    for place, other in enumerate(names):
+        values = [build(entries()[other], 1.0, size=size).mean_variance for size in SIZES]
+        colour, width = (INK, 2.6) if other == name else (COLOURS[place], 1.7)
+        axes.plot(SIZES, values, label=other, linestyle=STYLES[place], color=colour, linewidth=width)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks([4, 16, 64, 256, 1024], ["4", "16", "64", "256", "1024"])
+    axes.set_xlabel("categories  (ε = 1; exact, no simulation)")
+    axes.set_ylabel("n × variance of a frequency")
+    _legend(figure, axes)
+    return figure
+
+
+def heat_map(entry: Entry) -> str:
+    """Return the channel as a heat map, on a small lattice where there is one."""
+    options = {need: GIVEN[need] for need in entry.needs} | ({"size": 8} if "size" in entry.needs else {})
+    if "positions" in entry.options:
+        options["positions"] = 33
+    m = entry.build(1.0, **options)
+    if m.alphabet > 1024 or m.size > 1024:
+        return f"Its {m.alphabet:,} reports are too many to draw.".replace(",", " ")
+    small = " on a lattice of 33 positions, so that cells can be seen" if "positions" in entry.options else ""
+    return f"P(report | input) at ε = 1{small}:\n\n" + _inline(channel(m), f"Heat map of the channel of {entry.name}")
+
+
+def example(entry: Entry, m: Mechanism) -> str:
+    """Return code that runs, with what it prints."""
+    options = "".join(f", {need}={_given(need)}" for need in entry.needs)
+    values = "[0.1, -0.4, 0.9]" if m.numeric else "[0, 3, 5]"
+    return "\n".join(
+        [
+            "```python",
+            "import discreet as dc",
+            "",
+            f'm = dc.mechanism("{entry.name}", epsilon=1{options})',
+            "print(m)",
+            f"reports = m.privatize({values})    # integers: the only thing that leaves a device",
+            "print(m.tally(reports))",
+            "```",
+            "",
+            f"```text\n{m!r}\n{m.tally(m.privatize(np.array(eval(values))))!r}\n```",
+            "",
+            f"In a terminal: `discreet describe {entry.name} --epsilon 1{_flags(entry)}`.",
+        ]
+    )
+
+
+def _given(need: str) -> str:
+    return str(SIZE) if need == "size" else "[1.0] * 17"
+
+
+def _flags(entry: Entry) -> str:
+    return (
+        f" --size {SIZE}"
+        if "size" in entry.needs
+        else " --option 'prior=[1,2,4,2,1]'"
+        if "prior" in entry.needs
+        else ""
+    )
+
+
+def _inline(figure: object, description: str) -> str:
+    svg = to_svg(figure, description)  # type: ignore[arg-type]
+    return '<div class="figure">' + re.sub(r"\s*\n\s*", " ", svg) + "</div>"
