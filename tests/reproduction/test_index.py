@@ -41,4 +41,5 @@ def test_pages_as_html(study):
 
 
 def test_links_go_to_html():
-    assert 'href="aaa.html"' in html.page("# T\n\n[AAA](aaa.md) and [means](../results/means.md)")
+    page = html.page("# T\n\n[AAA](aaa.md) and [means](../results/means.md)")
+    assert '<a href="aaa.html">AAA</a> and means' in page

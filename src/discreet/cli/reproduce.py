@@ -14,6 +14,8 @@ from discreet.reproduction import STUDIES, html, study
 if TYPE_CHECKING:
     from discreet.reproduction import Study
 
+COLOURS = {"reproduced": "green", "not reproduced": "yellow", "paper in error": "red"}
+
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
@@ -61,8 +63,10 @@ def reproduce(
         show_json(found if paper == "all" else found[paper])
         return
     shown = console()
-    for one in chosen:
-        _show(one, found[one.name], shown)
+    if paper == "all":
+        _count(found, shown)
+    else:
+        _show(chosen[0], found[paper], shown)
     shown.print(f"[dim]Results, plots and pages: {out / 'index.html'}[/dim]", soft_wrap=True)
 
 
@@ -119,17 +123,32 @@ def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, imag
             figure.savefig(results / f"{name}.svg", metadata={"Date": None})
 
 
+def _count(found: dict[str, dict[str, Any]], shown: Any) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from discreet.reproduction.verdicts import count
+
+    table = Table(title="[bold]The papers' claims[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
+    table.add_column("Paper")
+    for verdict, colour in COLOURS.items():
+        table.add_column(f"[{colour}]{verdict}[/]", justify="right")
+    for name, result in found.items():
+        table.add_row(name, *(str(number) for number in count(result["claims"]).values()))
+    shown.print()
+    shown.print(table)
+
+
 def _show(one: "Study", result: dict[str, Any], shown: Any) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    colours = {"reproduced": "green", "not reproduced": "yellow", "paper in error": "red"}
     table = Table(title=f"[bold]{escape(one.title)}[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
     for head in ("Where", "The paper", "Ours", "Verdict"):
         table.add_column(head, overflow="fold")
     for claim in result["claims"]:
-        verdict = f"[{colours[claim['verdict']]}]{claim['verdict']}[/]"
+        verdict = f"[{COLOURS[claim['verdict']]}]{claim['verdict']}[/]"
         table.add_row(escape(claim["where"]), escape(claim["claim"]), escape(claim["ours"]), verdict)
     shown.print()
     shown.print(table)

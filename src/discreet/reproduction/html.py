@@ -34,7 +34,7 @@ code { padding: .1em .3em; } pre code { padding: 0; } a { color: light-dark(#0b5
 
 
 def page(markdown: str) -> str:
-    """Return a page that needs nothing but the plots beside it; links to other pages go to their HTML.
+    """Return a page that needs nothing but the plots beside it; links go to the other papers' HTML and nowhere else.
 
     Examples
     --------
@@ -44,6 +44,7 @@ def page(markdown: str) -> str:
     from markdown_it import MarkdownIt  # comes with rich
 
     text = re.sub(r"<!--.*?-->", "", markdown, flags=re.DOTALL)
+    text = re.sub(r"\[([^\]]+)\]\(\.\./[^)]*\.md\)", r"\1", text)  # pages of the documentation are not here
     body = MarkdownIt("commonmark").enable("table").render(re.sub(r"(\]\([\w-]+)\.md\)", r"\1.html)", text))
     for verdict, colour in COLOURS.items():
         body = body.replace(f"<strong>{verdict}</strong>", f'<strong class="{colour}">{verdict}</strong>')
