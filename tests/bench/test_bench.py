@@ -199,7 +199,7 @@ def test_what_fails_is_said_and_the_rest_is_measured(monkeypatch, tmp_path):
     assert done.exit_code == 1
     found = json.loads(done.stdout)
     assert found["failed"] == ["accuracy:frequencies"]
-    assert "accuracy:frequencies failed: a process ended" in found["notes"]
+    assert "accuracy:frequencies failed: DiscreetError: a process ended" in found["notes"]
     assert found["rows"][0]["name"] == "mean epsilon=0.5"
 
 

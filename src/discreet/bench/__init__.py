@@ -87,9 +87,9 @@ def run(
                 rows += task()
             except Missing as missing:
                 notes.append(f"{part}:{name} is left out: {missing}")
-            except DiscreetError as error:  # the other rows are worth having all the same
+            except Exception as error:  # the other rows are worth having all the same
                 failed.append(f"{part}:{name}")
-                notes.append(f"{part}:{name} failed: {error}")
+                notes.append(f"{part}:{name} failed: {type(error).__name__}: {error}")
             done += 1
     about["machine"]["load_after"] = load()
     return about | {
