@@ -18,6 +18,8 @@ from discreet.mechanisms.oracle import Oracle
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
 
+FEW = 256
+"""Fewer reports than these are counted without a compiled kernel."""
 _LANES = 16
 """Words that the adders should have side by side."""
 
@@ -48,14 +50,24 @@ class BitVector(Oracle):
                 f"reports are of type {array.dtype} and shape {array.shape}; "
                 f"allowed are rows of {self.lanes} uint64 words"
             )
-        if self._size % 64 and int(np.bitwise_or.reduce(array[:, -1])) & ~self._tail_mask:
-            raise DomainError(f"a report has a bit at or beyond {self._size}; allowed are bits 0..{self._size - 1}")
+        self.check_tail(array)
         return np.ascontiguousarray(array)
 
+    def check_tail(self, rows: Array) -> None:
+        """Refuse bits that are no category."""
+        if self._size % 64 and int(np.bitwise_or.reduce(rows[:, -1])) & ~self._tail_mask:
+            raise DomainError(f"a report has a bit at or beyond {self._size}; allowed are bits 0..{self._size - 1}")
+
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
-        if len(reports) < 256:
-            bits = np.unpackbits(reports.astype("<u8").view(np.uint8), axis=1, bitorder="little")
-            return np.asarray(bits.sum(axis=0, dtype=np.int64)[: self._size])
+        return self.count_few(reports) if len(reports) < FEW else self.count_many(reports)
+
+    def count_few(self, reports: Array) -> npt.NDArray[np.int64]:
+        """Count bits without a compiled kernel."""
+        bits = np.unpackbits(reports.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+        return np.asarray(bits.sum(axis=0, dtype=np.int64)[: self._size])
+
+    def count_many(self, reports: Array) -> npt.NDArray[np.int64]:
+        """Count bits of contiguous rows."""
         from discreet.mechanisms.kernels_bits import count_bits
 
         # Several short reports count as one long one: the adders work on whole rows of lanes.

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
 from discreet.mechanisms.basic_rappor import symmetric
+from discreet.mechanisms.bit_vector import FEW
 from discreet.mechanisms.hash_family import smallest_family
 from discreet.mechanisms.oracle import PublicOracle, listed
 from discreet.mechanisms.registry import register
@@ -124,16 +125,17 @@ class Sketch(PublicOracle):
                 f"reports are of type {array.dtype} and shape {array.shape}; "
                 f"allowed are rows of {1 + self.bits.lanes} uint64 words"
             )
-        self.bits.check_reports(array[:, 1:])
+        self.bits.check_tail(array)
         if (array[:, 0] >= self.hashes).any():
             raise DomainError(f"a report names hash function {array[:, 0].max()}; allowed are 0..{self.hashes - 1}")
         return np.ascontiguousarray(array)
 
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
         functions = reports[:, 0].astype(np.min_scalar_type(self.hashes))  # sorted by radix, being short
-        ordered = reports[np.argsort(functions, kind="stable")]
-        parts = np.split(ordered[:, 1:], np.cumsum(np.bincount(functions, minlength=self.hashes))[:-1])
-        return np.concatenate([self.bits._count(part) for part in parts])
+        rows = np.ascontiguousarray(reports[:, 1:])[np.argsort(functions, kind="stable")]
+        parts = np.split(rows, np.cumsum(np.bincount(functions, minlength=self.hashes))[:-1])
+        count = self.bits.count_few if len(reports) < FEW else self.bits.count_many
+        return np.concatenate([count(part) for part in parts])
 
     def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
         from discreet.mechanisms.draws import mass, multinomial

@@ -51,10 +51,10 @@ def sample_small_subset(values, words, draws, size, hit, out):
         inside = np.int64(np.int64(words[base] >> SHIFT) < hit)
         first = size - 1 - draws + inside
         bits = np.uint64(0)
-        for k in range(draws - inside):
+        for k in range(draws):  # as often for everyone: the last draw counts for nothing if the true value is in
             t = np.uint64(below(words[base + 1 + k], first + k + 1))
             t += ((bits >> t) & ONE) * (np.uint64(first + k) - t)
-            bits |= ONE << t
+            bits |= np.uint64(k < draws - inside) << t
         value = np.uint64(values[i])
         under = (ONE << value) - ONE
         out[i, 0] = (bits & under) | (np.uint64(inside) << value) | ((bits & ~under) << ONE)

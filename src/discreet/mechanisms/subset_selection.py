@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Array, Floats, check_name_parts
-from discreet.mechanisms.bit_vector import BitVector
+from discreet.mechanisms.bit_vector import FEW, BitVector
 from discreet.mechanisms.oracle import below_law, largest_hit, listed
 from discreet.mechanisms.registry import register
 from discreet.privacy.certificate import Certificate
@@ -159,7 +159,7 @@ class Subset(BitVector):
     def check_reports(self, reports: Any) -> Array:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""
         rows = super().check_reports(reports)
-        if len(rows) < 256:
+        if len(rows) < FEW:
             wrong = np.flatnonzero(np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.k)
             bad = int(wrong[0]) if wrong.size else -1
         else:
