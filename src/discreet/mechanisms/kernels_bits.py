@@ -6,7 +6,7 @@ Like `kernels`: the same words and the same integer comparisons as the one-repor
 import numpy as np
 from numba import njit
 
-from discreet.mechanisms.kernels import ONE, SHIFT, below
+from discreet.mechanisms.kernels import BLOCK, ONE, SHIFT, below
 
 GATHER = np.uint64(0x0102040810204080)
 """Its product with eight bytes of 0 or 1 has them as the eight highest bits, the first byte lowest."""
@@ -45,19 +45,30 @@ def sample_subset(values, words, draws, size, hit, out):
 
 @njit(cache=True, nogil=True)
 def sample_small_subset(values, words, draws, size, hit, out):
-    """`sample_subset` for up to 64 categories: what is in is a single word."""
-    for i in range(values.shape[0]):
-        base = (draws + 1) * i
-        inside = np.int64(np.int64(words[base] >> SHIFT) < hit)
-        first = size - 1 - draws + inside
-        bits = np.uint64(0)
-        for k in range(draws):  # as often for everyone: the last draw counts for nothing if the true value is in
-            t = np.uint64(below(words[base + 1 + k], first + k + 1))
-            t += ((bits >> t) & ONE) * (np.uint64(first + k) - t)
-            bits |= np.uint64(k < draws - inside) << t
-        value = np.uint64(values[i])
-        under = (ONE << value) - ONE
-        out[i, 0] = (bits & under) | (np.uint64(inside) << value) | ((bits & ~under) << ONE)
+    """`sample_subset` for up to 64 categories: what is in is a single word, and many reports draw side by side.
+
+    Everyone draws as often; a draw with the bound ``size`` is the one too many of those who have the true value in.
+    """
+    stride = draws + 1
+    bits, first = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+    for start in range(0, values.shape[0], BLOCK):
+        block, drawn = values[start : start + BLOCK], words[stride * start : stride * (start + BLOCK)]
+        told, count = out[start : start + BLOCK, 0], block.shape[0]
+        for i in range(count):
+            bits[i] = 0
+            first[i] = size - draws + np.int64(np.int64(drawn[stride * i] >> SHIFT) < hit)
+        for k in range(draws):
+            word = drawn[k + 1 :]
+            for i in range(count):
+                bound, taken = first[i] + k, bits[i]
+                t = np.uint64(below(word[stride * i], bound))
+                t += ((taken >> t) & ONE) * (np.uint64(bound - 1) - t)
+                bits[i] = taken | (np.uint64(bound < size) << t)
+        for i in range(count):
+            value, taken = np.uint64(block[i]), bits[i]
+            under = (ONE << value) - ONE
+            own = np.uint64(first[i] - (size - draws)) << value
+            told[i] = (taken & under) | own | ((taken & ~under) << ONE)
 
 
 @njit(cache=True, nogil=True)
