@@ -73,3 +73,16 @@ def test_oracles_at_the_ends_of_their_words(m: Mechanism) -> None:
     words[1:100:2] = np.uint64(2**64 - 1)
     fast, plain = both(m, x, words)
     assert (fast == plain).all()
+
+
+@pytest.mark.parametrize(("epsilon", "size"), [(0.5, 2), (1.0, 100), (4.0, 60)])
+def test_listed_points_are_the_computed_ones(epsilon: float, size: int) -> None:
+    m = dc.mechanism("projective-geometry", epsilon=epsilon, size=size)
+    x, words = np.resize(np.arange(size), 5000), dc.Entropy.seeded(5).words(10_000)
+    few, many = m._empty(1000), m._empty(5000)
+    m._many(x[:1000], words[:2000], few)
+    assert "_points" not in vars(m)
+    m._many(x, words, many)
+    assert (np.sort(m._points, axis=1) == np.arange(m.alphabet)).all()  # type: ignore[attr-defined]
+    assert (many[:1000] == few).all()
+    assert many.tolist() == [m._one(v, w) for v, w in zip(x.tolist(), words.reshape(-1, 2).tolist(), strict=True)]

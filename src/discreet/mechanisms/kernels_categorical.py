@@ -224,6 +224,15 @@ def sample_hadamard_bit(values, words, shift, high, out):
 
 
 @njit(cache=True, nogil=True)
+def look_up(values, words, listed, hit, on, off, out):
+    """One of the first ``on`` or the last ``off`` reports that are listed for the value: two words a report."""
+    for i in range(values.shape[0]):
+        miss = np.int64(words[2 * i] >> SHIFT) >= hit
+        place = below(words[2 * i + 1], off if miss else on) + (on if miss else 0)
+        out[i] = listed[np.uint64(values[i]), np.uint64(place)]
+
+
+@njit(cache=True, nogil=True)
 def sample_projective(values, words, field, dimension, inverse, hit, on, off, out):
     """A point on the value's hyperplane or off it: two words a report.
 

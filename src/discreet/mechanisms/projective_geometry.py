@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 1 << 25
 """The server's arrays hold a few numbers a point."""
+MOST_LISTED = 1 << 21
+"""Values x points up to which a client that privatises many values lists all points of each: a few megabytes."""
 PRIMES = tuple(n for n in range(2, 256) if all(n % i for i in range(2, math.isqrt(n) + 1)))
 
 
@@ -144,10 +146,30 @@ class ProjectiveGeometry(Oracle):
         return self._point(int(value), on, below(words[1], self.on if on else self.off))
 
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+        from discreet.mechanisms.kernels_categorical import look_up
+
+        is_worth_it = "_points" in vars(self) or len(values) >= 1 << 12
+        if is_worth_it and self._size * self.alphabet <= MOST_LISTED:
+            look_up(values, words, self._points, self.hit, self.on, self.off, out)
+        else:
+            self._compute(values, words, out)
+
+    def _compute(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
         from discreet.mechanisms.kernels_categorical import sample_projective
 
         inverse = np.array(self._inverse, dtype=np.int64)
         sample_projective(values, words, self.field, self.dimension, inverse, self.hit, self.on, self.off, out)
+
+    @cached_property
+    def _points(self) -> Array:
+        """For each value all points, those on its hyperplane first: what words that draw them one by one give."""
+        drawn = [(0, -(-(i << 64) // self.on)) for i in range(self.on)]
+        drawn += [((1 << 64) - 1, -(-(i << 64) // self.off)) for i in range(self.off)]
+        words = np.tile(np.array(drawn, dtype=np.uint64).reshape(-1), self._size)
+        words.flags.writeable = False  # as the keystream's own words are: the compiled kernels are the same
+        points = self._empty(self._size * self.alphabet)
+        self._compute(np.repeat(np.arange(self._size), self.alphabet), words, points)
+        return points.reshape(self._size, self.alphabet)
 
     def _sums(self, values: Array, dimension: int | None = None) -> Array:
         """Return, for each point, the sum of the values on its hyperplane.
