@@ -157,6 +157,32 @@ def toss(words, coin, first, second, shift, out):
 
 
 @njit(cache=True, nogil=True)
+def part_ranged(values, words, away, inner, pairs):
+    """What the inner mechanism of a range takes: values (0 for those away) and the first two of three words."""
+    for i in range(values.shape[0]):
+        inner[i] = 0.0 if values[i] == away else values[i]
+        pairs[2 * i] = words[3 * i]
+        pairs[2 * i + 1] = words[3 * i + 1]
+
+
+@njit(cache=True, nogil=True)
+def join_ranged(values, words, away, reports, thresholds, bits, places, inside, outside, silent, out):
+    """The inner report, or a draw of those away, and the tag: by the third word of each report."""
+    shift = np.uint64(64) - bits
+    size = thresholds.shape[0]
+    for i in range(values.shape[0]):
+        out_there = values[i] == away
+        word = words[3 * i + 1]
+        drawn = np.uint64(places[word >> shift])
+        while (word >> SHIFT) >= thresholds[drawn]:
+            drawn += ONE
+        report = np.int64(drawn) if out_there else np.int64(reports[i])
+        says_outside = np.int64(words[3 * i + 2] >> SHIFT) >= (outside if out_there else inside)
+        tagged = size if silent else report + size
+        out[i] = tagged if says_outside else report
+
+
+@njit(cache=True, nogil=True)
 def count_values(reports, counts):
     """Histogram of small integers, in four tables so that equal neighbours do not wait for each other.
 

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError, DomainError, PrivacyError
 from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.guides import threshold_guide
 from discreet.mechanisms.mixture import Mixture
 from discreet.mechanisms.table import Table
 from discreet.mechanisms.window import Window
@@ -185,23 +186,20 @@ class Ranged(Mechanism):
         report = bisect_right(self._thresholds, words[1] >> 16) if out else self.inner._one(value, words[:2])
         return int(report) + (0 if says_inside else self.inner.alphabet)
 
+    @cached_property
+    def _guide(self) -> tuple[npt.NDArray[np.uint64], np.uint64, Array]:
+        thresholds, _, bits, places = threshold_guide(np.array([self._thresholds], dtype=np.int64))
+        return thresholds, bits, places
+
     def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
-        table = words.reshape(-1, 3)
-        pairs = np.ascontiguousarray(table[:, :2]).reshape(-1)
+        from discreet.mechanisms.kernels import join_ranged, part_ranged
+
+        inner, pairs = np.empty(len(values)), np.empty(2 * len(values), dtype=np.uint64)
+        part_ranged(values, words, OUTSIDE, inner, pairs)
         pairs.flags.writeable = False  # as the keystream's own words are: the compiled kernels are the same
-        away = values == OUTSIDE
         reports = self.inner._empty(len(values))
-        self.inner._many(np.where(away, 0.0, values), pairs, reports)
-        result = reports.astype(np.int64)
-        drawn = (pairs[1::2][away] >> np.uint64(16)).astype(np.int64)
-        result[away] = np.searchsorted(np.array(self._thresholds, dtype=np.int64), drawn, side="right")
-        tag = (table[:, 2] >> np.uint64(16)).astype(np.int64)
-        says_outside = tag >= np.where(away, self.outside, self.inside)
-        if self.silent:
-            result[says_outside] = self.inner.alphabet
-        else:
-            result[says_outside] += self.inner.alphabet
-        out[:] = result
+        self.inner._many(inner, pairs, reports)
+        join_ranged(values, words, OUTSIDE, reports, *self._guide, self.inside, self.outside, self.silent, out)
 
     def _check_one(self, x: Any) -> float:
         return OUTSIDE if float(x) == OUTSIDE else super()._check_one(x)
@@ -210,9 +208,10 @@ class Ranged(Mechanism):
         """Return canonical inputs: numbers from -1 to 1, or `OUTSIDE`."""
         values = np.asarray(x)
         if values.ndim == 1 and values.dtype.kind in "fiu":
-            away = values == OUTSIDE
-            checked = super().check_inputs(np.where(away, 0.0, values))
-            checked[away] = OUTSIDE
+            checked = np.ascontiguousarray(values, dtype=np.float64)
+            away = checked == OUTSIDE
+            if not ((np.abs(checked) <= 1.0) | away).all():  # a NaN is neither
+                super().check_inputs(np.where(away, 0.0, checked))
             return checked
         if values.ndim == 1 and values.size:
             raise DomainError(
