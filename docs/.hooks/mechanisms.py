@@ -2,7 +2,7 @@
 
 from mkdocs.structure.files import File
 
-from discreet.docs.pages import mechanism_pages
+from discreet.docs.pages import mechanism_pages, navigation
 
 PAGES = {f"mechanisms/{name}": text for name, text in mechanism_pages().items()}
 
@@ -11,7 +11,7 @@ def on_config(config):
     """List the pages in the navigation."""
     for section in config.nav:
         if isinstance(section, dict) and "Mechanisms" in section:
-            section["Mechanisms"] = list(PAGES)
+            section["Mechanisms"] = navigation()
     return config
 
 

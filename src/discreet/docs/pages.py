@@ -27,6 +27,17 @@ PAPERS = {
     "privrm": ("PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy", "privrm.md"),
     "square-wave": ("Estimating Numerical Distributions under Local Differential Privacy", "square-wave.md"),
 }
+USE = {
+    "adaptive-additive": 'For a mean when one knows roughly how people are spread; `Mean(method="aaa")` learns it first.',
+    "basic-rappor": "Where clients speak RAPPOR already; `subset-selection` has less variance with no more bits.",
+    "count-mean-sketch": "Where clients speak it already; one-hot it is `basic-rappor`.",
+    "discrete-square-wave": "For the distribution of numbers in buckets; `Distribution` asks most people with it.",
+    "minimax": "For a mean when nothing is known about the people; it is what `Mean` chooses.",
+    "projective-geometry": "For many categories, when reports must be short.",
+    "square-wave": "For a distribution, its quantiles or the mean in a range; not for a mean alone.",
+    "subset-selection": "For frequencies whenever its bits are affordable: no oracle here has less variance.",
+}
+"""For mechanisms whose own text does not say what to prefer."""
 SIZE = 16
 """Categories in examples and tables."""
 GIVEN = {"size": SIZE, "prior": [1.0] * 17}
@@ -41,9 +52,18 @@ def build(entry: Entry, epsilon: float = 1.0, **other: object) -> Mechanism:
 
 
 def mechanism_pages() -> dict[str, str]:
-    """Return Markdown by file name, the index first."""
+    """Return Markdown by file name."""
     found = {"index.md": index_page()}
     return found | {f"{name}.md": mechanism_page(entry) for name, entry in sorted(entries().items())}
+
+
+def navigation() -> list[str | dict[str, list[str]]]:
+    """Return the pages as mkdocs lists them: the index, and a group for each question."""
+    groups = {
+        title: [f"mechanisms/{e.name}.md" for e in entries().values() if e.question == question]
+        for question, title in QUESTIONS.items()
+    }
+    return ["mechanisms/index.md", *({title: sorted(paths)} for title, paths in groups.items())]
 
 
 def index_page() -> str:
@@ -92,8 +112,8 @@ def mechanism_page(entry: Entry) -> str:
         f"# {entry.name}",
         f"{_plain(entry.summary)}. For {QUESTIONS[entry.question].lower()}; {source_of(entry)}.",
         "## When to use it",
-        "\n".join([*advice_of(rest), *standing(entry)]),
-        "## Certificate at ε = 1",
+        "\n".join([*(advice_of(rest) or [f"{USE[entry.name]}\n"]), *standing(entry)]),
+        "## Certificate",
         certificate_table(m),
         "The exact ε is computed from the whole numbers that the sampler compares random words with, and rounded up.",
         "## How it works",
@@ -113,13 +133,17 @@ def split_docstring(entry: Entry) -> tuple[str, str]:
     """Return the first line of the module's docstring, and the rest as Markdown (its formulas are indented)."""
     text = inspect.getdoc(inspect.getmodule(entry.build)) or ""
     title, _, rest = text.partition("\n")
-    return title.strip(), _plain(rest.strip("\n"))
+    return title.strip(), _plain(re.sub(r"(?<=\S) {4,}", "   ", rest.strip("\n")))  # columns of a wide screen
 
 
-def advice_of(text: str) -> Iterable[str]:
-    """Yield the sentences that say what to prefer."""
-    for sentence in re.findall(r"[^.:\n]*[Pp]refer[^.\n]*(?:\n(?! {4})[^.\n]+)*\.", text):
-        yield f"{' '.join(sentence.split())}\n"
+def advice_of(text: str) -> list[str]:
+    """Return the sentences that say what to prefer."""
+    found: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if not paragraph.startswith(" "):  # no formula
+            sentences = re.split(r"(?<=\.)\s+", " ".join(paragraph.split()))
+            found += [f"{sentence}\n" for sentence in sentences if re.search(r"\b[Pp]refer\b", sentence)]
+    return found
 
 
 def standing(entry: Entry) -> Iterable[str]:
@@ -127,8 +151,9 @@ def standing(entry: Entry) -> Iterable[str]:
     rivals = [e for e in entries().values() if e.question == entry.question and "prior" not in e.needs]
     if _variance(build(entry)) is None or entry not in rivals or len(rivals) < 4:
         return
-    what = "average variance" if entry.question == "frequency" else "worst-case variance"
-    yield f"| ε | its {what} | place | the least |"
+    what = "variance, average over categories" if entry.question == "frequency" else "worst-case variance"
+    yield f"By exact {what}:\n"
+    yield "| ε | variance | place | least |"
     yield "|---:|---:|---:|---|"
     for epsilon in PLACES:
         found = sorted((float(f"{_variance(build(e, epsilon)) or np.inf:.6g}"), e.name) for e in rivals)
@@ -162,7 +187,7 @@ def certificate_table(m: Mechanism) -> str:
         rows |= {"categories": str(m.size), "p, q": f"{m.p:.6f}, {m.q:.6f}"}
         rows["n × variance of a frequency, average"] = f"{m.mean_variance:.6g}"
         rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
+    return "\n".join(["| at ε = 1 | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
 
 
 def relatives(entry: Entry, m: Mechanism) -> str:

@@ -150,7 +150,7 @@ PICTURES: dict[str, Callable[[], "Figure"]] = {
 def draw(name: str, folder: Path) -> Path:
     """Write a picture as a PNG of its own, small enough to commit."""
     path = folder / f"how-{name}.png"
-    PICTURES[name]().savefig(path, dpi=130, metadata={"Software": None})
+    PICTURES[name]().savefig(path, dpi=180, metadata={"Software": None})
     return path
 
 
