@@ -1,6 +1,7 @@
 """`discreet reproduce`: results, plots and page on disk; errors in one sentence. And the accuracy of the means."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,20 @@ def test_it_shows_every_verdict(few, tmp_path):
     assert done.exit_code == 0, done.output
     assert "Algorithm 2" in done.stdout
     assert "reproduced" in done.stdout
+
+
+def test_all_shows_counts_and_writes_an_index(monkeypatch, tmp_path):
+    """Every study, with the committed results in the place of a run."""
+    for study in STUDIES.values():
+        result = json.loads((ROOT / "docs/results" / study.result).read_text("utf-8"))
+        monkeypatch.setattr(import_module(study.module), "run", lambda job, result=result: result)
+        monkeypatch.setattr(import_module(f"{study.module}_page"), "plots", lambda result: {})
+    done = run("all", "--quick", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert all(name in done.stdout for name in STUDIES)
+    assert "paper in error" in done.stdout
+    assert (tmp_path / "index.md").read_text("utf-8") == (ROOT / "docs/papers/index.md").read_text("utf-8")
+    assert 'href="n-output.html"' in (tmp_path / "index.html").read_text("utf-8")
 
 
 def test_errors_are_sentences(tmp_path):

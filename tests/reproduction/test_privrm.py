@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.mechanisms.privrm import range_mechanism
 from discreet.plans.range_design import RangeEncoder, predicted_variance
 from discreet.plans.range_estimate import ratio
-from discreet.reproduction import STUDIES, privrm
+from discreet.reproduction import STUDIES, privrm, privrm_levels
 from discreet.reproduction.privrm_claims import auto, claims
 
 ROOT = Path(__file__).parents[2]
@@ -37,14 +37,14 @@ def question() -> privrm.Question:
 @pytest.mark.parametrize("name", EXACT)
 def test_closed_forms_of_table_2(name):
     for p, level in EXACT[name].items():
-        assert privrm.printed(name, p) == pytest.approx(level, abs=1e-6)
+        assert privrm_levels.printed(name, p) == pytest.approx(level, abs=1e-6)
 
 
 def test_rounded_constants_spend_more_than_they_say():
     hybrid = range_mechanism("privrm-star", "hybrid", 1.0)
     assert hybrid.certificate.holds
-    assert privrm._truncated(0.7499) - privrm.printed("TLM", 0.7499) == pytest.approx(3.2e-4, abs=1e-4)
-    assert privrm._truncated(0.9) == pytest.approx(privrm.printed("TLM", 0.9))
+    assert privrm_levels.truncated(0.7499) - privrm_levels.printed("TLM", 0.7499) == pytest.approx(3.2e-4, abs=1e-4)
+    assert privrm_levels.truncated(0.9) == pytest.approx(privrm_levels.printed("TLM", 0.9))
 
 
 def test_a_crowd_has_the_law_of_its_people(question):
@@ -67,7 +67,7 @@ def test_a_quick_cell(question):
     assert cell["best"].startswith("outside-symbol")
     assert cell["check"]["measured"] == pytest.approx(cell["exact"][cell["best"]], rel=0.15)
     assert cell["auto"]["exact"] < 1.1 * min(cell["exact"].values())
-    assert set(cell["measured"]) == set(privrm.PLANS)
+    assert set(cell["measured"]) == set(privrm.COMPARED)
     for name in ("privrm-i/duchi", "privrm-star/piecewise"):
         assert cell["exact"][name] <= 1.0001 * cell["exact"][f"{name}, as published"]
 
@@ -86,9 +86,15 @@ def test_committed_errors():
     result = committed()
     assert not result["quick"]
     assert result["repeats"]["plans"] >= 20
-    assert {cell["epsilon"] for cell in result["errors"]} == set(privrm.EPSILONS)
+    assert {cell["epsilon"] for cell in result["errors"]} == set(privrm_levels.EPSILONS)
+    places = {q["name"]: q for q in result["data"]["questions"]}
     for cell in result["errors"]:
-        assert cell["check"]["measured"] == pytest.approx(cell["exact"][cell["best"]], rel=0.12)
+        question, exact = places[cell["question"]], cell["exact"][cell["best"]]
+        from_end = (1 - abs(question["canonical_mean"])) * (question["range"][1] - question["range"][0]) / 2
+        if from_end > 3 * exact:
+            assert cell["check"]["measured"] == pytest.approx(exact, rel=0.12)
+        else:  # estimates are cut to the range, which helps here
+            assert cell["check"]["measured"] < 1.12 * exact
     close, far = auto(result)
     assert close + len(far) == len(result["errors"])
     assert len(far) <= 4

@@ -1,10 +1,10 @@
-"""PrivRM: exact privacy levels (Table 2), errors of range means (Figures 4 to 6), the guideline of section 5.3.
+"""PrivRM: errors of range means (Figure 4).
 
 ["PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy"]
 
-Levels are those of the joint report (tag, value), exact. The variance of every method with a ranged mechanism is exact
-given the people; the biased baselines and adaptive adjustment are measured, on tallies that are drawn from the law of
-the channel rather than report by report.
+The variance of every method with a ranged mechanism is exact given the people; the biased baselines and adaptive
+adjustment are measured, on tallies that are drawn from the law of the channel rather than report by report. Levels are
+in `privrm_levels`, the other figures in `privrm_figures`.
 """
 
 import math
@@ -17,9 +17,8 @@ import numpy as np
 
 from discreet.domains import Interval
 from discreet.mechanisms.base import Floats, Mechanism
-from discreet.mechanisms.privrm import Draw, level, range_mechanism
+from discreet.mechanisms.privrm import range_mechanism
 from discreet.mechanisms.ranged import OUTSIDE, Ranged
-from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.window import Window
 from discreet.plans.base import Channel
 from discreet.plans.range_design import Belief, RangeEncoder, predicted_variance
@@ -27,28 +26,19 @@ from discreet.plans.range_estimate import direct, moments_within, ratio, reconst
 from discreet.plans.range_mean import RangeMean
 from discreet.reproduction import data
 from discreet.reproduction.job import Cell, Job, seed_of
+from discreet.reproduction.privrm_levels import AS_PUBLISHED, EPSILONS, INNERS, guideline, level_cell, splits
 from discreet.tallies import Tally
 
-INNERS = {"TLM": "truncated-laplace", "SR": "duchi", "PM": "piecewise", "HM": "hybrid", "uSW": "square-wave"}
-SHARES = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
-EDGES = {"HM": (0.648, 0.649, 0.6499), "TLM": (0.7497, 0.7499)}
-"""Where the paper's rounded constants change branch too late."""
-EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 METHODS = ("privrm-i", "privrm-o", "privrm-star", "outside-symbol")
-AS_PUBLISHED: dict[str, dict[str, Any]] = {
-    "privrm-i": {"draw": "random", "calibrated": False},
-    "privrm-o": {"draw": "uniform", "calibrated": False},
-    "privrm-star": {"draw": "uniform"},
-}
 POSITIONS = 256
 """Lattice of the inner mechanisms here: their variances are within 0.3 % of the finest."""
-STAND_INS = (
-    "Columns that stand in for the paper's Salary and Fare: wages come with the package, taxi fares are read from "
-    "../shared/data and are not part of the repository."
-)
-VENDORED = "Wages that come with the package stand in for the paper's Salary."
-THRESHOLDS = {"SR": 3.32, "PM": 3.45, "HM": 3.33, "uSW": 3.24}
-"""Below these epsilons, says section 5.3, PrivRM* always has the least variance."""
+STAND_INS = {
+    "wages": ("Salary", "wages (with the package)"),
+    "clicks": ("Kosarak", "synthetic clicks (Zipf's law over 41 270 pages)"),
+    "taxi fares": ("Fare", "a sample of taxi fares, whole range"),
+    "diamond prices": ("House", "prices of diamonds"),
+}
+"""Columns by what stands for the paper's."""
 
 
 @dataclass(frozen=True)
@@ -82,22 +72,32 @@ class Question:
 
 def run(job: Job) -> dict[str, Any]:
     """Run the study."""
+    from discreet.reproduction import privrm_figures as figures
+
     questions = columns(job)
+    halves = [q for q in questions if "half" in q.name]
     epsilons = (1.0, 3.0) if job.quick else EPSILONS
     runs, drawn = (4, 100) if job.quick else (20, 300)
     tasks: dict[str, Callable[[], Cell]] = {f"level {name}": partial(level_cell, name) for name in INNERS}
-    tasks["splits"] = splits
-    tasks["guideline"] = guideline
+    tasks |= {"splits": splits, "guideline": guideline}
+    tasks |= {"figure 2": figures.figure_2, "figure 3": figures.figure_3, "figure 8": figures.figure_8}
+    for epsilon in epsilons:
+        tasks[f"figure 6 {epsilon:g}"] = partial(figures.implementations_cell, halves[0], epsilon, runs)
+    for half in halves:
+        for size in figures.SIZES[1::2] if job.quick else figures.SIZES:
+            tasks[f"figure 5 {half.name} {size:g}"] = partial(figures.size_cell, half, size, runs)
+        bins = figures.BINS[:3:2] if job.quick else figures.BINS
+        tasks[f"figure 7 {half.name}"] = partial(figures.bins_cell, half, bins, runs)
     for question in questions:
         for epsilon in epsilons:
             tasks[f"error {question.name} {epsilon:g}"] = partial(error_cell, question, epsilon, runs, drawn)
-    settings = {"study": "privrm 2", "quick": job.quick, "questions": [[q.name, q.values.size] for q in questions]}
+    settings = {"study": "privrm 3", "quick": job.quick, "questions": [[q.name, q.values.size] for q in questions]}
     cells = job.cells(tasks, settings)
     result: dict[str, Any] = {
         **job.head("privrm"),
         "repeats": {"plans": runs, "check": drawn},
         "data": {
-            "note": STAND_INS if any("fare" in q.name for q in questions) else VENDORED,
+            "note": _note(questions),
             "questions": [
                 {
                     "name": q.name,
@@ -114,7 +114,13 @@ def run(job: Job) -> dict[str, Any]:
         "levels": [cells[f"level {name}"] for name in INNERS],
         "splits": cells["splits"]["rows"],
         "guideline": cells["guideline"]["rows"],
-        "errors": [cell for name, cell in cells.items() if name.startswith("error ")],
+        "errors": _part(cells, "error"),
+        "figure_2": cells["figure 2"],
+        "figure_3": cells["figure 3"],
+        "figure_5": _part(cells, "figure 5"),
+        "figure_6": _part(cells, "figure 6"),
+        "figure_7": _part(cells, "figure 7"),
+        "figure_8": cells["figure 8"],
     }
     from discreet.reproduction.privrm_claims import claims
 
@@ -122,134 +128,53 @@ def run(job: Job) -> dict[str, Any]:
     return result
 
 
+def _part(cells: dict[str, Cell], kind: str) -> list[Cell]:
+    return [cell for name, cell in cells.items() if name.startswith(f"{kind} ")]
+
+
 def columns(job: Job) -> list[Question]:
-    """Return wages with a range inside and with the lower half of the domain (Figure 4), and taxi fares."""
+    """Return wages with a range inside, and every column with the lower half of its domain (Figure 4)."""
     wages = data._demo("income_cps", "wage")
-    whole = Interval(0, float(wages.max()))
-    found = [
-        Question("wages, 50 000 to 100 000", wages, Interval(0, 500_000), 50_000.0, 100_000.0),
-        Question("wages, lower half", wages, whole, 0.0, whole.high / 2),
-    ]
+    inside = [Question("wages, 50 000 to 100 000", wages, Interval(0, 500_000), 50_000.0, 100_000.0)]
+    halves = [_half("wages", wages), _half("clicks", clicks())]
     place = data.folder(job.data)
-    if place is not None and (place / "nyc_yellow_taxi_sample.parquet").is_file():
-        fares = data._finite(data._read(place / "nyc_yellow_taxi_sample.parquet", "fare"))
-        found.append(Question("taxi fares, 10 to 30", fares, Interval(0, 100), 10.0, 30.0))
-    return found[:1] if job.quick else found
+    if place is None or job.quick:
+        return inside + (halves[:1] if job.quick else halves)
+    fares, prices = place / "nyc_yellow_taxi_sample.parquet", place / "diamonds.parquet"
+    if fares.is_file():
+        found = data._finite(data._read(fares, "fare"))
+        inside.append(Question("taxi fares, 10 to 30", found, Interval(0, 100), 10.0, 30.0))
+        halves.append(_half("taxi fares", found))
+    if prices.is_file():
+        halves.append(_half("diamond prices", data._finite(data._read(prices, "price"))))
+    return inside + halves
 
 
-# -- levels -----------------------------------------------------------------------------------------------
+def _note(questions: list[Question]) -> str:
+    """Return which columns stand for the paper's, and which of those are missing."""
+    here = {q.name.split(",")[0] for q in questions}
+    found = "; ".join(f"{ours} for {paper}" for name, (paper, ours) in STAND_INS.items() if name in here)
+    missing = ", ".join(paper for name, (paper, _) in STAND_INS.items() if name not in here)
+    read = " Fares and diamonds are read from ../shared/data and are not part of the repository."
+    return (
+        f"Columns that stand in for the paper's: {found}."
+        + (f" Nothing for {missing} in this run." if missing else "")
+        + (read if {"taxi fares", "diamond prices"} & here else "")
+    )
 
 
-def printed(name: str, p: float) -> float:
-    """Return Table 2's epsilon of PrivRM* with tag probability p.
-
-    Examples
-    --------
-    >>> round(printed("PM", 0.9), 6)
-    2.70805
-    """
-    odds = p / (1 - p)
-    piecewise = math.log(math.sqrt(odds) / (2 - 2 * p))
-    if name == "TLM" and p < 0.75:
-        root = math.sqrt(odds)
-        return math.log(4 * p * (root * p + p - root) / ((1 - p) * math.log(odds)))
-    if name == "SR" or (name == "HM" and p < 0.65):
-        return math.log(odds)
-    if name == "uSW":
-        return math.log((2 * p - 1) / (2 * (p - 1) ** 2 * math.log(odds)))
-    return piecewise
+def _half(name: str, values: Floats) -> Question:
+    """Return the lower half of a column's whole range, as in section 7.2."""
+    whole = Interval(float(values.min()), float(values.max()))
+    return Question(f"{name}, lower half", values, whole, whole.low, whole.low + whole.width / 2)
 
 
-def logit(p: float) -> float:
-    """Return the epsilon of a coin with probability p."""
-    return math.log(p / (1 - p))
-
-
-def _truncated(p: float) -> float:
-    """Return the exact level with the truncated Laplace mechanism: the largest of all four ratios of appendix E.
-
-    In closed form for the continuous mechanism; the one of the registry has a coarse lattice, and another draw.
-    """
-    odds, e = p / (1 - p), logit(p)
-    root = math.sqrt(odds)
-    atoms = (2 * p * root, root / (2 - 2 * p))
-    between = (4 * p * (root * p + p - root) / ((1 - p) * e), root * e / (4 * (1 - p) * (root - 1)))
-    return math.log(max(odds, *atoms, *between))
-
-
-def level_cell(name: str) -> Cell:
-    """Return the exact level of PrivRM* beside Table 2, for tag probabilities p and the inner mechanism at logit p."""
-    rows = []
-    for p in (*SHARES, *EDGES.get(name, ())):
-        found = _truncated(p) if name == "TLM" else level(mechanism(INNERS[name], logit(p)), 0.5, 1 - p, "uniform")
-        rows.append({"p": p, "exact": found, "printed": printed(name, p), "difference": found - printed(name, p)})
-    draw: Draw = "best" if name == "TLM" else "uniform"
-    largest = {f"{e:g}": range_mechanism("privrm-star", INNERS[name], e, draw=draw).inner.epsilon for e in EPSILONS}
-    return {"inner": name, "rows": rows, "largest": largest}
-
-
-def splits() -> Cell:
-    """Return what PrivRM^I and ^O really spend when both halves get epsilon/2, and the halves that spend it all."""
-    rows = []
-    for epsilon in (1.0, 2.0, 4.0):
-        for method in ("privrm-i", "privrm-o"):
-            for name, inner in INNERS.items():
-                if name == "TLM":
-                    continue
-                options = AS_PUBLISHED[method]
-                spent = range_mechanism(method, inner, epsilon, **options).certificate.epsilon
-                whole = range_mechanism(method, inner, epsilon)
-                rows.append(
-                    {
-                        "epsilon": epsilon,
-                        "method": method,
-                        "inner": name,
-                        "spent": spent,
-                        "calibrated_inner": whole.inner.epsilon,
-                    }
-                )
-    return {"rows": rows}
-
-
-def guideline() -> Cell:
-    """Return the epsilon above which I has less variance than *, by the full variance, for several shares and means."""
-    rows = []
-    for name in THRESHOLDS:
-        for share, mean in ((0.1, 0.9), (0.5, 0.0), (0.5, 0.6), (0.5, 0.9), (0.9, 0.9), (1.0, 0.9)):
-            belief = _two_points(share, mean)
-
-            def gain(epsilon: float, inner: str = INNERS[name], belief: Belief = belief) -> float:
-                variances = []
-                for method in ("privrm-i", "privrm-star"):
-                    source = range_mechanism(method, inner, epsilon, positions=512, **AS_PUBLISHED[method])
-                    variances.append(predicted_variance(source, belief, weighted=False))
-                return variances[0] - variances[1]
-
-            rows.append({"inner": name, "share": share, "mean": mean, "threshold": _crossing(gain)})
-    return {"rows": rows}
-
-
-def _two_points(share: float, mean: float) -> Belief:
-    """Return people at two points with this mean and variance 0.05, as in the independent computation."""
-    up = min(1 - mean, 0.05**0.5)
-    down = 0.05 / up
-    return Belief(share, np.array([mean - down, mean + up]), np.array([up, down]) / (up + down))
-
-
-def _crossing(gain: Callable[[float], float]) -> float | None:
-    """Return the largest epsilon up to 10, to 0.05, above which the gain of * is gone; None if it never is."""
-    places = np.arange(2.0, 10.01, 1.0)
-    signs = [gain(float(e)) > 0 for e in places]
-    if signs[-1]:
-        return None
-    last = max((i for i, sign in enumerate(signs) if sign), default=-1)
-    if last < 0:
-        return 0.0
-    low, high = float(places[last]), float(places[last + 1])
-    while high - low > 0.05:
-        middle = (low + high) / 2
-        low, high = (middle, high) if gain(middle) > 0 else (low, middle)
-    return (low + high) / 2
+def clicks() -> Floats:
+    """Return as many clicks as Kosarak has, on as many pages, by Zipf's law."""
+    pages = np.arange(1, 41_271)
+    return (
+        np.random.default_rng(seed_of("clicks")).choice(pages, 990_002, p=1 / pages / (1 / pages).sum()).astype(float)
+    )
 
 
 # -- errors -----------------------------------------------------------------------------------------------
@@ -285,7 +210,7 @@ def error_cell(question: Question, epsilon: float, runs: int, drawn: int) -> Cel
         "best": best,
         "check": {"measured": float(np.sqrt(np.mean(np.square(found)))), "runs": drawn},
         "auto": {"exact": unit * math.sqrt(auto), "chose": chosen},
-        "measured": {name: _measured(question, epsilon, runs, name) for name in PLANS},
+        "measured": {name: measured(question, epsilon, runs, name) for name in COMPARED},
     }
 
 
@@ -331,20 +256,36 @@ def _auto(question: Question, epsilon: float, runs: int) -> tuple[str, float]:
     return str(values[counts.argmax()]), float(np.mean(variances))
 
 
-PLANS: dict[str, dict[str, Any]] = {
-    "direct/piecewise": {"method": "direct", "mechanism": "piecewise"},
-    "direct/laplace": {"method": "direct", "mechanism": "laplace"},
-    "distribution": {"method": "distribution"},
-    "privrm-star/duchi, adjusted as printed": {
-        "method": "privrm-star", "mechanism": "duchi", "adaptive": True, "literal": True
-    },
-    "privrm-star/duchi, adjusted": {"method": "privrm-star", "mechanism": "duchi", "adaptive": True},
-    "auto, adjusted": {"adaptive": True, "tailored": False, "positions": POSITIONS},
-}  # fmt: skip
+def _plans() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {
+        f"{method}/{inner}, adjusted as printed": {"method": method, "mechanism": inner, "adaptive": True}
+        | {"literal": True}
+        for method in ("privrm-i", "privrm-star")
+        for inner in ("duchi", "piecewise")
+    }
+    return found | {
+        "direct/piecewise": {"method": "direct", "mechanism": "piecewise"},
+        "direct/laplace": {"method": "direct", "mechanism": "laplace"},
+        "distribution": {"method": "distribution"},
+        "privrm-star/duchi, adjusted": {"method": "privrm-star", "mechanism": "duchi", "adaptive": True},
+        "auto, adjusted": {"adaptive": True, "tailored": False, "positions": POSITIONS},
+    }
+
+
+PLANS = _plans()
 """Biased baselines and adaptive adjustment: their errors are measured."""
+COMPARED = (
+    "direct/piecewise",
+    "direct/laplace",
+    "distribution",
+    "privrm-star/duchi, adjusted as printed",
+    "privrm-star/duchi, adjusted",
+    "auto, adjusted",
+)
+"""Those of Figure 4."""
 
 
-def _measured(question: Question, epsilon: float, runs: int, name: str) -> dict[str, float]:
+def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[str, float]:
     """Return the root mean squared error and the bias of a plan over collections."""
     rng = np.random.default_rng(seed_of(name, question.name, epsilon))
     plan = RangeMean(question.domain, question.low, question.high, epsilon, **PLANS[name])

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 from discreet.reproduction import frame
-from discreet.reproduction import privrm as study
+from discreet.reproduction import privrm_figures_page as figures
+from discreet.reproduction import privrm_levels as study
 from discreet.reproduction.privrm_claims import auto, best_of, biased
-from discreet.reproduction.text import small_axes, styles, table
+from discreet.reproduction.text import number, panels, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +49,8 @@ def page(result: dict[str, Any], images: str = "") -> str:
         "three ways to randomise a tag and a value together. Below: their exact privacy levels, their errors on real "
         "columns beside a mechanism with one more report, and which of the paper's claims hold.",
         result,
-        how="errors of ranged mechanisms are exact given the people; those of the baselines and of adaptive adjustment "
+        how="errors of ranged mechanisms are exact given the people, before an estimate is cut to the range (which "
+        "helps where people sit at its end, as with fares at small ε); those of the baselines and of adaptive adjustment "
         f"are measured over {runs['plans']} collections (the paper: 50), so they are known to about "
         f"±{100 / (2 * runs['plans']) ** 0.5:.0f} %.",
         implemented=IMPLEMENTED,
@@ -65,12 +67,12 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 _largest(result),
             ],
             "What ε/2 + ε/2 really spends": [_splits(result)],
-            "The guideline of section 5.3": [
+            "Figure 3: the guideline of section 5.3": [
                 "The ε above which PrivRM^I has less variance than PrivRM*, both as published, by the full variance; μ "
                 "is the mean inside on [−1, 1], π the share of people inside, the variance inside 0.05.",
                 _guideline(result),
             ],
-            "Errors on real columns": [
+            "Figure 4: errors on whole columns and their lower halves": [
                 _questions(result),
                 "Root mean squared error of the mean inside, in the column's units. *Published* is the best of "
                 "PrivRM^I, ^O and * with SR, PM, HM and unbiased SW as printed; *tag, ours* the best of them, exactly "
@@ -82,7 +84,8 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 + _lower(result),
                 frame.picture(images, "privrm_errors", "Error over the best exact one, against ε, for every question"),
             ],
-        },
+        }
+        | figures.sections(result, images),
         takes=("a quarter of an hour", "a minute"),
     )
 
@@ -92,8 +95,8 @@ def _lower(result: dict[str, Any]) -> str:
     if not lower:
         return "No biased method was measured clearly below it."
     return (
-        "Methods with a bias, which `auto` does not choose unasked, were measured clearly lower (ratio of errors below "
-        f"0.75) in {len(lower)} cells: {', '.join(lower)}. There the noise of the range's width is large against the "
+        "Methods with a bias, which `auto` does not choose unasked, were measured clearly lower (1.6 standard errors) "
+        f"in {len(lower)} cells: {', '.join(lower)}. There the noise of the range's width is large against the "
         "bias: ask for `adaptive=True`, whose interval holds that bias."
     )
 
@@ -141,12 +144,9 @@ def _guideline(result: dict[str, Any]) -> str:
     places = list(dict.fromkeys((row["share"], row["mean"]) for row in result["guideline"]))
     for name, told in study.THRESHOLDS.items():
         found = [row["threshold"] for row in result["guideline"] if row["inner"] == name]
-        rows.append((name, told, *("never" if value is None else f"{value:.1f}" for value in found)))
-    return table(["inner", "paper", *(f"π = {share:g}, μ = {mean:g}" for share, mean in places)], rows)
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
+        rule = f"{result['figure_3']['thresholds'][name]:.2f}"
+        rows.append((name, told, rule, *("never" if value is None else f"{value:.1f}" for value in found)))
+    return table(["inner", "paper", "its own rule", *(f"π = {share:g}, μ = {mean:g}" for share, mean in places)], rows)
 
 
 def _questions(result: dict[str, Any]) -> str:
@@ -174,15 +174,15 @@ def _errors(result: dict[str, Any]) -> str:
             (
                 cell["question"],
                 f"{cell['epsilon']:g}",
-                _number(min(measured["direct/piecewise"], measured["direct/laplace"])),
-                _number(measured["distribution"]),
-                f"{_number(told[0])} ({_short(told[1])})",
-                f"{_number(tag[0])} ({_short(tag[1])})",
-                f"{_number(symbol[0])} ({_short(symbol[1])})",
-                f"**{_number(cell['auto']['exact'])}** ({_short(cell['auto']['chose'])})",
-                _number(measured["privrm-star/duchi, adjusted as printed"]),
-                _number(measured["privrm-star/duchi, adjusted"]),
-                _number(measured["auto, adjusted"]),
+                number(min(measured["direct/piecewise"], measured["direct/laplace"])),
+                number(measured["distribution"]),
+                f"{number(told[0])} ({_short(told[1])})",
+                f"{number(tag[0])} ({_short(tag[1])})",
+                f"{number(symbol[0])} ({_short(symbol[1])})",
+                f"**{number(cell['auto']['exact'])}** ({_short(cell['auto']['chose'])})",
+                number(measured["privrm-star/duchi, adjusted as printed"]),
+                number(measured["privrm-star/duchi, adjusted"]),
+                number(measured["auto, adjusted"]),
             )
         )
     head = ["question", "ε", "direct", "distribution", "published", "tag, ours", "outside-symbol", "auto"]
@@ -195,34 +195,21 @@ def _short(name: str) -> str:
 
 
 def plots(result: dict[str, Any]) -> "dict[str, Figure]":
-    """Return the errors over the best exact one, a panel a question."""
-    from matplotlib.figure import Figure
-
-    from discreet import plots as house
-
-    questions = list(dict.fromkeys(cell["question"] for cell in result["errors"]))
-    figure = Figure(figsize=(8.4, 3.4), layout="constrained", facecolor="white")
-    axes = small_axes(figure, 1, len(questions))[0]
-    labels = ["PrivRM as published", "PrivRM, ours", "auto", "distribution", "adjusted, printed", "auto, adjusted"]
-    drawn = styles(labels)
-    for one, question in zip(axes, questions, strict=False):
+    """Return the errors over the best exact one, a panel a question, and the other figures."""
+    curves: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
+    for question in dict.fromkeys(cell["question"] for cell in result["errors"]):
         cells = [cell for cell in result["errors"] if cell["question"] == question]
-        places = [cell["epsilon"] for cell in cells]
-        least = [min(cell["exact"].values()) for cell in cells]
-        curves = (
-            [best_of(cell, ("privrm",), published=True)[0] for cell in cells],
-            [best_of(cell, ("privrm",), published=False)[0] for cell in cells],
-            [cell["auto"]["exact"] for cell in cells],
-            [cell["measured"]["distribution"]["rmse"] for cell in cells],
-            [cell["measured"]["privrm-star/duchi, adjusted as printed"]["rmse"] for cell in cells],
-            [cell["measured"]["auto, adjusted"]["rmse"] for cell in cells],
-        )
-        for label, curve in zip(labels, curves, strict=True):
-            one.plot(places, [a / b for a, b in zip(curve, least, strict=True)], label=label, **drawn[label])
-        one.axhline(1, color=house.INK, linewidth=0.8)
-        one.set_yscale("log")
-        one.set_title(question, fontsize=9, color=house.INK)
-        one.set_xlabel("ε", fontsize=9)
-    axes[0].set_ylabel("error / best exact error", fontsize=9)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8, frameon=False)
-    return {"privrm_errors": figure}
+        heights = {
+            "PrivRM as published": [best_of(cell, ("privrm",), published=True)[0] for cell in cells],
+            "PrivRM, ours": [best_of(cell, ("privrm",), published=False)[0] for cell in cells],
+            "auto": [cell["auto"]["exact"] for cell in cells],
+            "distribution": [cell["measured"]["distribution"]["rmse"] for cell in cells],
+            "adjusted, printed": [cell["measured"]["privrm-star/duchi, adjusted as printed"]["rmse"] for cell in cells],
+            "auto, adjusted": [cell["measured"]["auto, adjusted"]["rmse"] for cell in cells],
+        }
+        places, least = [cell["epsilon"] for cell in cells], [min(cell["exact"].values()) for cell in cells]
+        curves[question] = {
+            label: (places, [a / b for a, b in zip(curve, least, strict=True)]) for label, curve in heights.items()
+        }
+    figure = panels(curves, "ε", "error / best exact error", log=True, line=1.0)
+    return {"privrm_errors": figure} | figures.plots(result)
