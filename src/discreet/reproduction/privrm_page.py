@@ -50,8 +50,8 @@ def page(result: dict[str, Any], images: str = "") -> str:
         "columns beside a mechanism with one more report, and which of the paper's claims hold.",
         result,
         how="errors of ranged mechanisms are exact given the people, before an estimate is cut to the range (which "
-        "helps where people sit at its end, as with fares at small ε); those of the baselines and of adaptive adjustment "
-        f"are measured over {runs['plans']} collections (the paper: 50), so they are known to about "
+        "helps where people sit at its end, as with fares at small ε); those of the baselines and of adaptive "
+        f"adjustment are measured over {runs['plans']} collections (the paper: 50), so they are known to about "
         f"±{100 / (2 * runs['plans']) ** 0.5:.0f} %.",
         implemented=IMPLEMENTED,
         corrected=CORRECTED,
