@@ -410,6 +410,7 @@ def _taken(target: str) -> DiscreetError:
 
 
 _OURS = re.compile(r"^discreet\.errors\.(\w+): (.*)$", re.MULTILINE)
+_UNKNOWN = re.compile(r"\[DATA_SOURCE_NOT_FOUND\] ([^.]*)")
 _LACKING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)", re.MULTILINE)
 
 
@@ -427,10 +428,12 @@ def _explained(target: str = "") -> Iterator[None]:
         raise DiscreetError(str(error).split("\n")[0]) from None
     except (PySparkException, Py4JJavaError) as error:
         text = str(error)
-        ours, lacking = _OURS.findall(text), _LACKING.findall(text)
+        ours, lacking, unknown = _OURS.findall(text), _LACKING.findall(text), _UNKNOWN.search(text)
         if ours:
             name, sentence = ours[-1]
             raise getattr(errors, name, DiscreetError)(sentence) from None
+        if unknown:
+            raise DiscreetError(f"format is not one that Spark knows: {unknown[1]}") from None
         if lacking:
             raise DiscreetError(
                 f"Spark's Python workers have no {lacking[-1]}: install discreet[spark] on them, or let "
