@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.plans.adaptive import Adaptive
 from discreet.plans.registry import read_plan
 
 UNIT = dc.Interval(-1, 1)
@@ -71,6 +72,48 @@ def test_plug_in_decoding_is_marked_as_biased_and_better_here():
     }
     assert np.square(errors["plug-in"]).mean() < np.square(errors["average"]).mean()
     assert any("biased" in sentence for sentence in dc.simulate(plug_in, values, seed=1).assumed)
+
+
+def test_plug_in_decoding_has_an_interval_of_its_own():
+    values = gaussian(5000)
+    shown = {
+        decode: dc.simulate(dc.Mean(UNIT, epsilon=1, method="aaa", decode=decode), values, seed=3)
+        for decode in ("average", "plug-in")
+    }
+    errors = {decode: estimate.details["standard_error"] for decode, estimate in shown.items()}
+    assert 0.5 * errors["average"] < errors["plug-in"] < errors["average"]
+    low, high = shown["plug-in"].interval
+    assert (low + high) / 2 == pytest.approx(shown["plug-in"].value)
+    assert low < values.mean() < high
+
+
+def test_the_share_of_the_first_round_follows_the_number_of_people():
+    shares = [Adaptive(UNIT, 4.0, people=n).first_share for n in (100, 1000, 10_000, 1_000_000)]
+    assert shares == pytest.approx([0.2, 2 / math.sqrt(1000), 0.02, 0.002])
+    assert Adaptive(UNIT, 0.5, people=1000).first_share == 0.25  # small epsilon: reports teach less and cost less
+    assert Adaptive(UNIT, 2.0).first_share == 0.05
+    assert Adaptive(UNIT, 2.0, share=0.3, people=10).first_share == 0.3
+    plan = dc.Mean(UNIT, epsilon=4, method="aaa", people=10_000)
+    assert plan.round([]).share == 0.02
+    assert read_plan(json.loads(json.dumps(plan.to_dict()))).round([]).share == 0.02
+    assert dc.simulate(plan, gaussian(10_000), seed=1).details["pilot_reports"] == 200
+
+
+@pytest.mark.parametrize("people", [0, -5, 1.5, "many"])
+def test_people_are_a_whole_number(people):
+    with pytest.raises(dc.DiscreetError, match="people is"):
+        dc.Mean(UNIT, epsilon=1, method="aaa", people=people)
+
+
+def test_where_all_are_at_the_two_ends_the_second_round_is_nearly_duchis():
+    rng = np.random.default_rng(0)
+    values = 2.0 * rng.integers(0, 2, 10_000) - 1
+    plan = dc.Mean(UNIT, epsilon=2, method="aaa", people=10_000)
+    pilot = plan.adaptive.first.draw_tally([-1, 1], [1, 1], 200, rng)
+    second, adapted = plan.adaptive.second(pilot)
+    assert adapted
+    duchi = dc.mechanism("duchi", epsilon=2)
+    assert second.variance(values).mean() < 1.05 * duchi.variance(values).mean()
 
 
 def test_rounds_are_a_pure_function_of_the_tallies():

@@ -89,3 +89,9 @@ def test_means_survive_json_and_print():
 def test_bad_questions_are_named(call, why):
     with pytest.raises(dc.DiscreetError, match=why):
         call()
+
+
+def test_people_of_several_questions_are_those_who_answer_each():
+    plan = dc.Means([dc.Interval(-1, 1)] * 4, epsilon=4, method="aaa", people=40_000)
+    assert plan.round([]).share == pytest.approx(0.02)  # 10 000 people answer each
+    assert plan.arguments()["people"] == 40_000

@@ -91,7 +91,7 @@ def adaptive_steps(method: str, domain: Interval, epsilon: float, options: dict[
     try:
         return Adaptive(domain, epsilon, **ADAPTIVE[method] | options)
     except TypeError:
-        allowed = "pilot, share, reuse, decode"
+        allowed = "pilot, share, people, reuse, decode"
         raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
 
 

@@ -141,8 +141,11 @@ class Means(Plan):
         if method in ADAPTIVE:
             # Noise that suits each question needs a person's whole epsilon: one answer unless told otherwise.
             self.answers, self.method = answers or 1, method
+            asked = dict(options)
+            if isinstance(asked.get("people"), int):  # of all people, so many answer each question
+                asked["people"] = max(1, asked["people"] * self.answers // len(self.domains))
             self.adaptive = {
-                name: adaptive_steps(method, domain, self.epsilon / self.answers, options)
+                name: adaptive_steps(method, domain, self.epsilon / self.answers, asked)
                 for name, domain in zip(self.names, self.domains, strict=True)
             }
             if not all(steps.first.numeric for steps in self.adaptive.values()):
@@ -188,7 +191,7 @@ class Means(Plan):
             asked = dict.fromkeys(self.names, self.mechanism) if not tallies else {}
         elif len(tallies) == 0:
             asked = {name: steps.first for name, steps in self.adaptive.items()}
-            share = next(iter(self.adaptive.values())).share
+            share = next(iter(self.adaptive.values())).first_share
         elif len(tallies) == 1:
             asked = {name: steps.second(tallies[0][name])[0] for name, steps in self.adaptive.items()}
         if not asked:

@@ -4,10 +4,12 @@
 
 Expected variances are exact. Errors are exact given the people and the pilot's reports (`aaa_core`); only those are
 drawn. AAA *as published* is the paper's protocol (generalised randomised response, a tenth of the people, lattice, no
-reuse) with noise that is private and of the right scale; *ours* is `Mean(method="aaa")`.
+reuse) with noise that is private and of the right scale; *ours* is `Mean(method="aaa", people=n)`.
 """
 
 import datetime
+import math
+import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -16,7 +18,8 @@ import numpy as np
 
 from discreet import __version__
 from discreet.mechanisms.base import Floats
-from discreet.optimize import lattice_outputs, reach, solve
+from discreet.optimize import adaptive_table, lattice_outputs, reach, solve, solve_highs
+from discreet.optimize.threads import single
 from discreet.plans.means import Means
 from discreet.reproduction import aaa_core as core
 from discreet.reproduction import data
@@ -32,6 +35,8 @@ STAND_INS = (
     "rides and voltage are read from ../shared/data and are not part of the repository."
 )
 VENDORED = "Columns that come with the package stand in for the paper's."
+TARGETS = {16: 0.1, 32: 0.25, 64: 1.0, 100: 4.0}
+"""Seconds of one core that a programme of so many cells may take."""
 TIE = 1.02
 """Within 2 % of the best one-round mechanism counts as a tie."""
 EARLIER: dict[str, tuple[tuple[float | None, float, float, float, float], ...]] = {
@@ -75,15 +80,16 @@ EARLIER_AS_PUBLISHED = {
 """An independent run of the published protocol with right noise: n MSE at the four epsilons, 100 repeats."""
 
 
-def repeats(n: int, quick: bool) -> int:
-    """Return how many collections are drawn: fewer of large ones, which differ less."""
-    full = 40 if n <= 1_000 else 20 if n <= 10_000 else 8
-    return 3 if quick and n <= 1_000 else 2 if quick else full
+RUNS = 100
+"""Collections drawn, as in the paper; the noise of each is integrated."""
+STUDIED = (("gaussian", 1_000), ("gaussian", 10_000), ("bernoulli", 10_000))
+"""People of Figures 6 and 8."""
 
 
 def run(job: Job) -> dict[str, Any]:
     """Run the study."""
     columns = real_columns(job)
+    runs = 3 if job.quick else RUNS
     tasks: dict[str, Callable[[], Cell]] = {}
     for shape in SHAPES:
         for epsilon in (1.0, 4.0) if job.quick else EPSILONS:
@@ -91,17 +97,25 @@ def run(job: Job) -> dict[str, Any]:
     for name in SYNTHETIC:
         for n in SIZES[:1] if job.quick else SIZES:
             for epsilon in (1.0, 2.0) if job.quick else ERRORS:
-                tasks[f"error {name} {n} {epsilon:g}"] = partial(error_cell, name, n, epsilon, repeats(n, job.quick))
+                tasks[f"error {name} {n} {epsilon:g}"] = partial(error_cell, name, n, epsilon, runs)
+    for name in core.FRESH[: 1 if job.quick else None]:
+        for n in SIZES[:1] if job.quick else SIZES[:2]:
+            for epsilon in (2.0,) if job.quick else ERRORS[1:]:
+                tasks[f"fresh {name} {n} {epsilon:g}"] = partial(fresh_cell, name, n, epsilon, min(runs, 40))
     for column in columns:
         for epsilon in (2.0,) if job.quick else ERRORS:
-            tasks[f"column {column.name} {epsilon:g}"] = partial(column_cell, column, epsilon, 2 if job.quick else 4)
-    for epsilon in (2.0,) if job.quick else ERRORS:
-        tasks[f"settings {epsilon:g}"] = partial(settings_cell, epsilon, 2 if job.quick else 10)
+            tasks[f"column {column.name} {epsilon:g}"] = partial(column_cell, column, epsilon, 2 if job.quick else 20)
+    for name, n in STUDIED:
+        for epsilon in (1.0, 4.0) if job.quick else ERRORS:
+            tasks[f"settings {name} {n} {epsilon:g}"] = partial(settings_cell, name, n, epsilon, runs)
     table = rows_of_many(job)
     for epsilon in (2.0,) if job.quick else (*ERRORS, 8.0):
-        tasks[f"dimensions {epsilon:g}"] = partial(dimensions_cell, table, epsilon)
+        tasks[f"dimensions {epsilon:g}"] = partial(dimensions_cell, table, epsilon, 1 if job.quick else 5)
+    for knots, _ in list(TARGETS.items())[: 1 if job.quick else None]:
+        for epsilon in (1.0, 4.0) if job.quick else (1.0, 4.0, 6.0):
+            tasks[f"solver {knots} {epsilon:g}"] = partial(solver_cell, knots, epsilon)
     settings = {
-        "study": "aaa 1",
+        "study": "aaa 2",
         "quick": job.quick,
         "columns": [[column.name, column.values.size] for column in columns],
     }
@@ -111,14 +125,14 @@ def run(job: Job) -> dict[str, Any]:
         "date": datetime.date.today().isoformat(),
         "version": __version__,
         "quick": job.quick,
-        "repeats": {str(n): repeats(n, job.quick) for n in SIZES},
+        "runs": runs,
         "seeds": "SHA-256 of each cell's name and repeat (reproduction/job.py, seed_of)",
         "data": {
             "note": STAND_INS if any(column.paper for column in columns) else VENDORED,
             "columns": [{"name": c.name, "n": c.values.size, "range": [c.low, c.high]} for c in columns],
         },
     }
-    for kind in ("variance", "error", "column", "settings", "dimensions"):
+    for kind in ("variance", "error", "fresh", "column", "settings", "dimensions", "solver"):
         result[kind] = [cell for name, cell in cells.items() if name.startswith(f"{kind} ")]
     from discreet.reproduction.aaa_claims import claims
 
@@ -182,14 +196,15 @@ def variance_cell(shape: str, epsilon: float) -> Cell:
 def summary(values: Iterable[float]) -> dict[str, float]:
     """Return mean and standard error."""
     found = np.array(list(values))
-    return {"mean": float(found.mean()), "se": float(found.std(ddof=1) / np.sqrt(found.size))}
+    return {"mean": float(found.mean()), "se": float(found.std(ddof=1) / np.sqrt(found.size)) if found.size > 1 else 0}
 
 
 def compared(samples: list[Floats], epsilon: float, name: str, cells: int) -> Cell:
     """Return n times the error of every method on the same people, one collection a sample."""
     drawn = list(enumerate(samples))
+    different = list({id(x): x for x in samples}.values())  # a real column is always the same people
     found: Cell = {
-        method: summary(float(core.one_round(method, epsilon).variance(x).mean()) for _, x in drawn)
+        method: summary(float(core.one_round(method, epsilon).variance(x).mean()) for x in different)
         for method in (*core.PAPERS, "minimax")
     }
     found["as published"] = summary(
@@ -197,13 +212,21 @@ def compared(samples: list[Floats], epsilon: float, name: str, cells: int) -> Ce
     )
     adapted = {}
     for method in ("aaa", "np-aaa"):
-        plan = core.adaptive(method, epsilon)
+        plan = core.adaptive(method, epsilon, samples[0].size)
         runs = [core.ours(plan, x, seed_of(method, name, epsilon, i)) for i, x in drawn]
         found[method] = summary(error for error, _ in runs)
         adapted[method] = float(np.mean([was for _, was in runs]))
+    plan = core.adaptive("aaa", epsilon, samples[0].size)
     best = min(core.PAPERS, key=lambda method: found[method]["mean"])
     rival = min(core.RIVALS, key=lambda method: found[method]["mean"])
-    return {"methods": found, "adapted": adapted, "best": best, "best_rival": rival}
+    return {
+        "methods": found,
+        "adapted": adapted,
+        "share": plan.first_share,
+        "taught": core.taught(plan, samples[0]),
+        "best": best,
+        "best_rival": rival,
+    }
 
 
 def error_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
@@ -213,6 +236,12 @@ def error_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
     found = compared(samples, epsilon, f"{name} {n}", cells)
     earlier = EARLIER_AS_PUBLISHED[name, n][ERRORS.index(epsilon)]
     return {"people": name, "n": n, "epsilon": epsilon, "runs": runs, "earlier_as_published": earlier} | found
+
+
+def fresh_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
+    """Return the same errors on a distribution that is not in the paper."""
+    samples = [core.fresh_people(name, n, seed_of("fresh", name, n, run)) for run in range(runs)]
+    return {"people": name, "n": n, "epsilon": epsilon, "runs": runs} | compared(samples, epsilon, f"{name} {n}", 16)
 
 
 def column_cell(column: data.Numbers, epsilon: float, runs: int) -> Cell:
@@ -228,9 +257,10 @@ def column_cell(column: data.Numbers, epsilon: float, runs: int) -> Cell:
     } | found
 
 
-def settings_cell(epsilon: float, runs: int) -> Cell:
-    """Return Figure 6 in short: share, bin size and noise range of AAA as published, Gaussian people, n = 10 000."""
-    samples = [core.people("gaussian", 10_000, seed_of("settings", run)) for run in range(runs)]
+def settings_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
+    """Return Figures 6 and 8: share, bin size and noise range of AAA as published."""
+    samples = [core.people(name, n, seed_of("settings", name, n, run)) for run in range(runs)]
+    fixed = 2 if name == "bernoulli" else 16
 
     def error(cells: int, share: float, q: float) -> dict[str, float] | None:
         if q - 1 < reach(epsilon):
@@ -241,27 +271,30 @@ def settings_cell(epsilon: float, runs: int) -> Cell:
         )
 
     return {
+        "people": name,
+        "n": n,
         "epsilon": epsilon,
         "runs": runs,
-        "share": {str(share): error(16, share, 8.0) for share in (0.02, 0.05, 0.1, 0.2, 0.4)},
+        "share": {str(share): error(fixed, share, 8.0) for share in (0.02, 0.05, 0.1, 0.2, 0.4)},
         "bin": {str(2 / cells): error(cells, 0.05, 8.0) for cells in (16, 8, 4, 2, 1)},
-        "range": {str(q): error(16, 0.05, q) for q in (2.0, 4.0, 8.0, 16.0)},
+        "range": {str(q): error(fixed, 0.05, q) for q in (2.0, 4.0, 8.0, 16.0)},
     }
 
 
-def dimensions_cell(table: Floats, epsilon: float) -> Cell:
-    """Return Figure 7 in short: n times the sum of squared errors over d attributes, k answers at epsilon/k.
+def dimensions_cell(table: Floats, epsilon: float, runs: int) -> Cell:
+    """Return Figure 7: n times the sum of squared errors over d attributes, k answers at epsilon/k.
 
-    Exact: n/d k answer each question, so n MSE = (d/k) (V + Var X) - Var X. "known" is the mechanism that knows each
-    attribute's distribution: the best that AAA could do without a first round.
+    n k/d people, drawn at random, answer each question, so that n MSE = (d/k) (V + Var X) - Var X, V being their own
+    n MSE: exact for one round, and for two given what the pilots say. "known" is the mechanism that knows each
+    attribute's distribution: the best that AAA could do without a first round. Two rounds are run at epsilon <= 4.
     """
-    d = table.shape[1]
+    n, d = table.shape
     spread = table.var(axis=0)
 
     def total(noise: Floats, k: int) -> float:
         return float((d / k * (noise + spread) - spread).sum())
 
-    found: Cell = {"epsilon": epsilon, "d": d, "n": table.shape[0]}
+    found: Cell = {"epsilon": epsilon, "d": d, "n": n, "runs": runs}
     for k in sorted({1, 2, d}):
         errors = {}
         for name in (*core.RIVALS, "hybrid-np", "minimax"):
@@ -273,5 +306,47 @@ def dimensions_cell(table: Floats, epsilon: float) -> Cell:
         free = solve(np.linspace(-1, 1, 17), core.knot_mass(column, 16), epsilon)
         known.append(core.expected(free, column))
     found["k=1"]["known"] = total(np.array(known), 1)
+    if epsilon <= 4:
+        found["k=1"] |= _two_rounds_of_many(table, epsilon, runs, total)
     found["chosen"] = Means([core.UNIT] * d, epsilon, spread=float(spread.mean())).answers
     return found
+
+
+def _two_rounds_of_many(
+    table: Floats, epsilon: float, runs: int, total: Callable[[Floats, int], float]
+) -> dict[str, float]:
+    n, d = table.shape
+    plan, noise = core.adaptive("aaa", epsilon, n // d), np.zeros((2, d))
+    for run in range(runs):
+        rng = np.random.default_rng(seed_of("dimensions", epsilon, run))
+        for i, column in enumerate(table.T):
+            x, seed = rng.choice(column, n // d, replace=False), seed_of("dimensions", epsilon, run, i)
+            noise[0, i] += core.as_published(x, epsilon, seed, cells=16) / runs
+            noise[1, i] += core.ours(plan, x, seed)[0] / runs
+    return {"as published": total(noise[0], 1), "aaa": total(noise[1], 1)}
+
+
+def solver_cell(cells: int, epsilon: float) -> Cell:
+    """Return CPU seconds of one thread for N(0, 0.2^2), M = 3N: ours beside sparse HiGHS, which is run up to N = 32."""
+    knots = np.linspace(-1, 1, cells + 1)
+    mass = np.exp(-0.5 * np.square(knots / 0.2))
+    lattice = lattice_outputs(2 / cells, 6.0)
+
+    def seconds(function: Callable[[], Any], times: int = 3) -> tuple[float, Any]:
+        found, best = function(), math.inf  # compiled, and warm
+        for _ in range(times):
+            before = time.process_time()
+            found = function()
+            best = min(best, time.process_time() - before)
+        return best, found
+
+    with single():
+        on_lattice, ours = seconds(lambda: solve(knots, mass, epsilon, lattice))
+        free, found = seconds(lambda: solve(knots, mass, epsilon))
+        whole, _ = seconds(lambda: adaptive_table(knots, mass, epsilon))
+        cell: Cell = {"cells": cells, "epsilon": epsilon, "lattice": on_lattice, "free": free, "table": whole}
+        cell |= {"gap": found.gap, "target": TARGETS[cells]}
+        if cells <= 32:
+            slow, reference = seconds(lambda: solve_highs(knots, mass, epsilon, lattice), 1)
+            cell |= {"highs": slow, "difference": abs(ours.objective / reference.objective - 1)}
+    return cell

@@ -4,17 +4,14 @@ from typing import Any
 
 from discreet.reproduction.aaa import SYNTHETIC, TIE
 from discreet.reproduction.aaa_core import RIVALS
-
-HOLDS, FAILS, WRONG = "reproduced", "not reproduced", "paper in error"
-
-
-def _claim(where: str, claim: str, ours: str, verdict: str, reason: str) -> dict[str, str]:
-    return {"where": where, "claim": claim, "ours": ours, "verdict": verdict, "reason": reason}
+from discreet.reproduction.verdicts import FAILS, HOLDS, WRONG
+from discreet.reproduction.verdicts import claim as _claim
 
 
 def claims(result: dict[str, Any]) -> list[dict[str, str]]:
     """Return every claim that the results speak of."""
-    return [*_variances(result), *_errors(result), *_columns(result), *_settings(result), *_dimensions(result)]
+    parts = (_variances, _errors, _fresh, _columns, _settings, _bins, _dimensions)
+    return [claim for part in parts for claim in part(result)]
 
 
 def rival(cell: dict[str, Any]) -> tuple[float, str]:
@@ -93,6 +90,7 @@ def _errors(result: dict[str, Any]) -> list[dict[str, str]]:
         name: min(against(cell, "aaa", cell["best_rival"]) for cell in cells if cell["people"] == name)
         for name in SYNTHETIC
     }
+    taught = worst["taught"] / worst["methods"][worst["best"]]["mean"]
     far = f"{worst['people']}, n = {worst['n']}, ε = {worst['epsilon']:g}"
     return [
         _claim(
@@ -111,8 +109,8 @@ def _errors(result: dict[str, Any]) -> list[dict[str, str]]:
             f"{len(ties)} of {len(cells)} cells; worst: {against(worst, 'aaa', worst['best']):.3f} of {worst['best']} "
             f"({far})",
             HOLDS if len(ties) == len(cells) else FAILS,
-            "where it does not, all people are at the two ends, where Duchi is optimal without a pilot: its reports "
-            "are noisier, and EM leaves some mass off the ends",
+            "where it does not, all people are at the two ends, where Duchi is optimal without a pilot; with a first "
+            f"round that taught the truth ours would pay {taught:.3f}",
         ),
         _claim(
             "7.2, Fig. 4",
@@ -128,6 +126,23 @@ def _errors(result: dict[str, Any]) -> list[dict[str, str]]:
             HOLDS if max(gain["gaussian"], gain["exponential"]) < gain["bernoulli"] else FAILS,
             "by ours; concentrated people leave room for adaptation when ε is large",
         ),
+    ]
+
+
+def _fresh(result: dict[str, Any]) -> list[dict[str, str]]:
+    cells = result["fresh"]
+    ratios = [against(cell, "aaa", cell["best"]) for cell in cells]
+    names = ", ".join(sorted({cell["people"] for cell in cells}))
+    return [
+        _claim(
+            "beyond 7.2",
+            "(ours) The second round is worth it on distributions that are not in the paper",
+            f"{names}: beats or ties the best one-round mechanism of all papers in "
+            f"{sum(ratio <= TIE for ratio in ratios)} of {len(cells)} cells; between {min(ratios):.3f} and "
+            f"{max(ratios):.3f} of its error",
+            all(ratio <= TIE for ratio in ratios),
+            "of these only likert was looked at when the plan was made",
+        )
     ]
 
 
@@ -148,10 +163,20 @@ def _columns(result: dict[str, Any]) -> list[dict[str, str]]:
     ]
 
 
+def _studied(result: dict[str, Any], people: str, n: int) -> list[dict[str, Any]]:
+    return [cell for cell in result["settings"] if (cell["people"], cell["n"]) == (people, n)]
+
+
+def _best_bin(cell: dict[str, Any]) -> float:
+    """Return the bin size of least error."""
+    return min((value["mean"], float(size)) for size, value in cell["bin"].items() if value is not None)[1]
+
+
 def _settings(result: dict[str, Any]) -> list[dict[str, str]]:
-    cells = result["settings"]
+    cells = _studied(result, "gaussian", 10_000)
     rises = all(
-        cell["share"]["0.05"]["mean"] < cell["share"]["0.1"]["mean"] < cell["share"]["0.4"]["mean"] for cell in cells
+        cell["share"]["0.05"]["mean"] < cell["share"]["0.1"]["mean"] < cell["share"]["0.4"]["mean"]
+        for cell in result["settings"]
     )
     shown = "; ".join(
         f"ε = {cell['epsilon']:g}: "
@@ -159,20 +184,73 @@ def _settings(result: dict[str, Any]) -> list[dict[str, str]]:
         for cell in cells
     )
     missing = [f"q = {q} at ε = {cell['epsilon']:g}" for cell in cells for q, v in cell["range"].items() if v is None]
+    wide = [abs(cell["range"]["16.0"]["mean"] / cell["range"]["8.0"]["mean"] - 1) for cell in result["settings"]]
     return [
         _claim(
             "7.3, Fig. 6(a)",
             "Small shares of the people for the histogram, such as 0.05 and 0.1, are preferred",
             f"s = 0.02, 0.05, 0.1, 0.4, Gaussian, n = 10 000: {shown}",
-            HOLDS if rises else FAILS,
+            rises,
             "without reuse every person of the first round is lost to the mean; smaller still is better",
         ),
         _claim(
             "7.3, Fig. 6(c)",
             "The range q of the noise matters little except at small ε",
-            "no unbiased mechanism for " + ", ".join(missing) if missing else "feasible everywhere here",
+            ("no unbiased mechanism for " + ", ".join(missing) if missing else "feasible everywhere here")
+            + f"; from q = 8 to 16 the error changes by {100 * max(wide):.2f} % at most",
             WRONG if missing else HOLDS,
             "it does not degrade, it becomes impossible: outputs within ±(q − 1) must reach (e^ε+1)/(e^ε−1)",
+        ),
+    ]
+
+
+def _bins(result: dict[str, Any]) -> list[dict[str, str]]:
+    best = {
+        (people, n): {cell["epsilon"]: _best_bin(cell) for cell in _studied(result, people, n)}
+        for people, n in (("gaussian", 1_000), ("gaussian", 10_000), ("bernoulli", 10_000))
+    }
+    few, many, two = best.values()
+    epsilons = sorted(many)
+    spread = {
+        people: max(
+            max(v["mean"] for v in cell["bin"].values() if v) / min(v["mean"] for v in cell["bin"].values() if v)
+            for cell in _studied(result, people, 10_000)
+        )
+        for people in ("gaussian", "bernoulli")
+    }
+
+    def shown(found: dict[float, float]) -> str:
+        return ", ".join(f"{size:g} (ε = {epsilon:g})" for epsilon, size in found.items())
+
+    return [
+        _claim(
+            "7.3, Fig. 6(b)",
+            "Small bins are best at ε = 4, larger ones at small ε",
+            f"best bin, Gaussian, n = 10 000: {shown(many)}",
+            many[epsilons[-1]] < 1 and many[epsilons[0]] >= many[epsilons[-1]],
+        ),
+        _claim(
+            "7.3, Fig. 6(b)",
+            "At ε = 1 the best bin is 0.5 with n = 1 000 and about 0.125 with n = 10 000",
+            f"{few[1.0]:g} and {many[1.0]:g}",
+            few[1.0] == 0.5 and many[1.0] == 0.125,
+            failed="fewer people want larger bins" if few[1.0] > many[1.0] else "",
+        ),
+        _claim(
+            "D, Fig. 8",
+            "On Ber(0.5) the bin size matters less than on Gaussian people",
+            "largest over least error, worst ε: "
+            f"Bernoulli {spread['bernoulli']:.2f}, Gaussian {spread['gaussian']:.2f}",
+            spread["bernoulli"] < spread["gaussian"],
+        ),
+        _claim(
+            "D, Fig. 8",
+            "On Ber(0.5) the best bin is larger than on Gaussian people, and smaller at large ε",
+            f"Bernoulli: {shown(two)}; Gaussian: {shown(many)}",
+            all(two[e] >= many[e] for e in epsilons) and two[epsilons[-1]] < two[epsilons[0]],
+            failed="with two values one bin is all that is needed, at every ε"
+            if all(size == 2 for size in two.values())
+            else "",
         ),
     ]
 
@@ -184,9 +262,18 @@ def _dimensions(result: dict[str, Any]) -> list[dict[str, str]]:
         f"ε = {cell['epsilon']:g}: {min(cell['k=1'][name] for name in RIVALS):.4g}, {cell['k=2']['minimax']:.4g}"
         for cell in cells
     )
-    gains = {cell["epsilon"]: cell["k=1"]["known"] / min(cell["k=1"][name] for name in RIVALS) for cell in cells}
-    known = "; ".join(f"ε = {epsilon:g}: {ratio:.3f}" for epsilon, ratio in gains.items())
-    lost = [f"{epsilon:g}" for epsilon, ratio in gains.items() if ratio > 0.9]
+    ratios = {
+        method: {
+            cell["epsilon"]: cell["k=1"][method] / min(cell["k=1"][name] for name in RIVALS)
+            for cell in cells
+            if method in cell["k=1"]
+        }
+        for method in ("as published", "known", "aaa")
+    }
+    told = {
+        method: ", ".join(f"{ratio:.3f} (ε = {epsilon:g})" for epsilon, ratio in found.items())
+        for method, found in ratios.items()
+    }
     return [
         _claim(
             "Appendix C, Alg. 6",
@@ -198,9 +285,15 @@ def _dimensions(result: dict[str, Any]) -> list[dict[str, str]]:
         _claim(
             "Appendix C, Fig. 7",
             "AAA has the least error on many attributes",
-            f"a mechanism that knows every distribution, over the best rival at k = 1: {known}",
-            FAILS if lost else HOLDS,
-            "that is the most that adaptation could gain; above 0.9 the tenth of the people that the first round "
-            "takes is already more" + (f" (ε = {', '.join(lost)})" if lost else ""),
+            f"as published over the best rival at k = 1: {told['as published']}; a mechanism that knows every "
+            f"distribution: {told['known']}",
+            all(ratio < 1 for ratio in ratios["as published"].values()),
+            "knowing is the most that adaptation could gain",
+        ),
+        _claim(
+            "Appendix C, Fig. 7",
+            "(ours) Two rounds are worth it on many attributes",
+            f"`aaa` over the best rival at k = 1: {told['aaa']}",
+            all(ratio <= TIE for ratio in ratios["aaa"].values()),
         ),
     ]
