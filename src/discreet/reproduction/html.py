@@ -17,7 +17,7 @@ h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(-
 table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; min-width: 100%; }
 th, td { padding: .4rem .65rem; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { background: var(--soft); text-align: left; } tr:last-child td { border-bottom: 0; }
-td:first-child { min-width: 5rem; }
+td:first-child:not([style]) { min-width: 8rem; }
 .claims table { min-width: 46rem; table-layout: fixed; } td[style*=right], th[style*=right] { white-space: nowrap; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: .4rem; }
 pre, code { background: var(--soft); border-radius: .25rem; font-size: .88em; }

@@ -11,14 +11,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+def budgets(images: str) -> dict[str, list[str]]:
+    """Return heading and picture of Figure 2."""
+    says = "ε′ of each phase of PrivRM* against ε, for five inner mechanisms"
+    return {"Figure 2: the budget of each phase": [frame.picture(images, "privrm_figure_2", says)]}
+
+
 def sections(result: dict[str, Any], images: str) -> dict[str, list[str]]:
-    """Return headings and paragraphs."""
+    """Return headings and paragraphs of Figures 5 to 8."""
     return {
-        "Figure 2: the budget of each phase": [
-            frame.picture(
-                images, "privrm_figure_2", "ε′ of each phase of PrivRM* against ε, for five inner mechanisms"
-            ),
-        ],
         "Figure 5: the size of the range": [
             f"Root mean squared error in the column's units, PM inside, ε = {figures.FIXED:g}, ranges from the lower "
             "end of the domain on; the whole domain has size 2. *PrivRM* is the better of ^I and * as published, "

@@ -66,6 +66,9 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 "The largest ε′ for a total of ε, by root finding on the exact level, rounded down:",
                 _largest(result),
             ],
+        }
+        | figures.budgets(images)
+        | {
             "What ε/2 + ε/2 really spends": [_splits(result)],
             "Figure 3: the guideline of section 5.3": [
                 "The ε above which PrivRM^I has less variance than PrivRM*, both as published, by the full variance; μ "

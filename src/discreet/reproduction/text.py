@@ -102,6 +102,7 @@ def panels(
         Height of a thin line.
     """
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogFormatter
 
     rows = -(-len(curves) // most)
     labels = list(dict.fromkeys(label for panel in curves.values() for label in panel))
@@ -114,6 +115,8 @@ def panels(
             one.axhline(line, color=house.INK, linewidth=0.8)
         if log:
             one.set_yscale("log")
+            one.yaxis.set_major_formatter(LogFormatter())
+            one.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.3)))
         one.set_title(title, fontsize=9, color=house.INK)
         one.set_xlabel(across, fontsize=9)
     for one in axes.ravel()[len(curves) :]:
