@@ -61,9 +61,10 @@ def read_values(batch: Any, column: str, plan: Plan, first_row: int = 0) -> Valu
     blank = [i for i, label in enumerate(labels) if label is None or (isinstance(label, float) and label != label)]
     if blank:
         missing = missing | np.isin(places, blank)
-    used, codes = np.unique(places[~missing], return_inverse=True)
-    every = np.zeros(len(places), dtype=np.int64)
-    every[~missing] = codes
+    seen = np.bincount(places[~missing] if missing.any() else places, minlength=max(len(labels), 1)) > 0
+    used = np.flatnonzero(seen)
+    ranks = np.cumsum(seen) - 1
+    every = np.where(missing, 0, ranks[places])
     known = set(domain.labels)
     for i in used.tolist():
         if labels[i] not in known:
