@@ -115,7 +115,7 @@ def _prefix_sums(values: npt.ArrayLike, size: int, more: int = 0) -> Vector:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim not in (1, 2) or array.shape[0] != size:
         raise ValueError(f"The band works on vectors of length {size}, not on an array of shape {array.shape}.")
-    sums = np.empty((size + 1 + 2 * more, *array.shape[1:]))
+    sums = np.empty((size + 1 + 2 * more, *array.shape[1:]), order="F")  # each column's sums one after the other
     sums[: more + 1] = 0.0
     np.cumsum(array, axis=0, out=sums[more + 1 : more + 1 + size])
     sums[more + 1 + size :] = sums[more + size]

@@ -165,7 +165,8 @@ class SplineModel:
 
     def information(self, f: Vector, y: Vector) -> Vector:
         """Fisher information H of the coefficients."""
-        change = f[:, None] * (self.basis - f @ self.basis)
+        change = self.basis - f @ self.basis
+        change *= f[:, None]
         moved = apply(self.channel, change)
         moved *= np.sqrt(self.n / np.maximum(y, 1e-300))[:, None]
         return np.asarray(moved.T @ moved)
