@@ -132,10 +132,12 @@ class Sketch(PublicOracle):
 
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
         functions = reports[:, 0].astype(np.min_scalar_type(self.hashes))  # sorted by radix, being short
-        rows = np.ascontiguousarray(reports[:, 1:])[np.argsort(functions, kind="stable")]
-        parts = np.split(rows, np.cumsum(np.bincount(functions, minlength=self.hashes))[:-1])
+        each = np.bincount(functions, minlength=self.hashes)
+        parts = np.split(np.argsort(functions, kind="stable"), np.cumsum(each)[:-1])
+        room = np.empty((each.max(), reports.shape[1]), dtype=np.uint64)  # used again for every function
+        gathered = (np.take(reports, part, axis=0, out=room[: len(part)], mode="clip")[:, 1:] for part in parts)
         count = self.bits.count_few if len(reports) < FEW else self.bits.count_many
-        return np.concatenate([count(part) for part in parts])
+        return np.concatenate([count(rows) for rows in gathered])
 
     def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
         from discreet.mechanisms.draws import mass, multinomial
