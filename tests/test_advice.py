@@ -156,8 +156,10 @@ def test_predicted_errors_of_other_questions_agree_with_simulation(question, met
 @pytest.mark.parametrize("question", ASKED)
 def test_every_method_of_a_plan_is_ranked_and_can_be_built(question):
     advice = dc.advise(question, 1.0, 500, domain=NUMBER, repeats=1, **(ASKED[question] | {"shape": "bell"}))
-    errors = [option.error for option in advice]
+    errors = [option.error for option in advice if not option.biased]
     assert np.allclose(errors, sorted(errors), rtol=1e-5)
+    assert [option.method for option in advice if option.biased] == (["direct/piecewise"] * (question == "range-mean"))
+    assert not any(option.biased for option in advice.options[: len(errors)])
     names = {option.method for option in advice}
     if question == "distribution":
         assert names == set(DISTRIBUTIONS)
@@ -225,6 +227,17 @@ def test_people_needed_for_a_distribution_give_that_error():
     assert 0.75 < again.best.error < 1.3
     smoothed = about | {"methods": ["square-wave-ems"]}  # its smoothing stays, however many people there are
     assert dc.advise("distribution", 2.0, 100_000, error=0.01, repeats=4, **smoothed).best.users_needed is None
+
+
+def test_the_epsilon_needed_for_a_range_mean_is_on_the_curve():
+    about = {"domain": dc.Interval(0, 500_000), "low": 50_000, "high": 100_000}
+    advice = dc.advise("range-mean", 1.0, 10_000, methods=["outside-symbol/duchi", "direct"], **about)
+    assert advice.best.method == "outside-symbol/duchi"
+    wanted = 0.9 * advice.best.error
+    needed = epsilon_needed("range-mean", wanted, 10_000, advice=advice, **about)
+    assert 1.0 < needed < 1.5
+    at = dc.advise("range-mean", needed, 10_000, methods=[advice.best.method], **about).best.error
+    assert 0.85 * wanted < at < 1.05 * wanted
 
 
 def test_a_curve_falls_with_epsilon_and_people():

@@ -5,11 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from discreet.advice.base import Advice, Option
 from discreet.advice.candidates import MOST_USERS, Ask, Candidate, ask, check_error, check_users
 from discreet.advice.exact import frequency_candidates, mean_candidates, means_candidates, two_round_candidates
 from discreet.advice.ranges import range_candidates
 from discreet.advice.rehearsal import (
+    FAR,
     Progress,
     distribution_candidates,
     rehearse,
@@ -20,8 +23,12 @@ from discreet.plans.frequency import SIMPLE
 
 EPSILONS = tuple(k / 10 for k in range(1, 61))
 """The epsilons that `epsilon_needed` tries: those of the minimax tables that come with the package."""
-QUICK = 6
+QUICK = {"distribution": 6, "variance": 24, "range-mean": 24}
 """Repeats of a rehearsal at another epsilon or number of people."""
+NEARLY = 1.15
+"""A method whose law is known is followed rather than a rehearsed one that is not better by more than this."""
+DOUBLED = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0)
+"""Where rehearsals look for an epsilon."""
 REHEARSED_NEEDS = 2
 """Of rehearsed methods, only so many leaders say how many people they need."""
 
@@ -67,7 +74,7 @@ def advise(
     error : float, optional
         A wanted error (`Advice.measure` says which): options then say how many people they need.
     methods : sequence of str, optional
-        Only these, by the first words of their names.
+        Only these, by their names or the first words of them.
     repeats : int, optional
         Of each rehearsal; unless given, few, and more for the methods in the lead.
     progress : callable, optional
@@ -87,7 +94,9 @@ def advise(
     >>> advise("frequency", epsilon=1, size=4).best.method
     'randomized-response'
     >>> wage = dc.Interval(0, 100_000)
-    >>> advise("range-mean", 1, domain=wage, low=20_000, high=50_000, methods=["outside", "privrm"]).best.method
+    >>> advise(
+    ...     "range-mean", 1, domain=wage, low=20_000, high=50_000, methods=["outside-symbol", "privrm-o"]
+    ... ).best.method
     'outside-symbol/minimax'
     """
     asked, users = ask(question, epsilon, **about), check_users(users)
@@ -103,8 +112,9 @@ def advise(
     ]
     ranked = sorted(options, key=_rank)
     if wanted is not None and rehearsed:
-        leaders = [option for option in ranked if option.precision > 0][:REHEARSED_NEEDS]
-        needs = {o.method: _people_needed(asked, _named(rehearsed, o.method), o, users, wanted) for o in leaders}
+        near = [o for o in ranked if o.precision > 0 and o.error < FAR * ranked[0].error]
+        leaders = near[:REHEARSED_NEEDS]
+        needs = {o.method: _rehearsed_need(asked, rehearsed, o, users, wanted) for o in leaders}
         ranked = [replace(o, users_needed=needs[o.method]) if o.method in needs else o for o in ranked]
     return Advice(
         question, asked.epsilon, users, tuple(ranked), MEASURES[question], _basis(asked), asked.to_dict(), wanted
@@ -113,7 +123,7 @@ def advise(
 
 def _open(asked: Ask, methods: Sequence[str] | None) -> list[Candidate]:
     found = [candidate for make in CANDIDATES[asked.question] for candidate in make(asked)]
-    kept = [c for c in found if methods is None or any(c.method.startswith(name) for name in methods)]
+    kept = [c for c in found if methods is None or any(f"{c.method} ".startswith((f"{m} ", f"{m}/")) for m in methods)]
     if not kept:
         raise DiscreetError(f"methods is {methods!r}; a {asked.question} has {', '.join(c.method for c in found)}")
     return kept
@@ -125,9 +135,10 @@ def _basis(asked: Ask) -> str:
     return "average over categories" if asked.question == "frequency" else "worst case over inputs"
 
 
-def _rank(option: Option) -> tuple[float, float, bool]:
+def _rank(option: Option) -> tuple[bool, float, float, bool]:
+    # A biased answer can be good by luck, for the very people that were assumed: it is never advised.
     # Mechanisms may coincide up to the rounding of their weights: then the shortest report leads, then the plainest.
-    return float(f"{option.error**2:.6g}"), option.bits, option.method != SIMPLE
+    return option.biased, float(f"{option.error**2:.6g}"), option.bits, option.method != SIMPLE
 
 
 def _option(candidate: Candidate, error: float, margin: float, **more: Any) -> Option:
@@ -139,6 +150,7 @@ def _option(candidate: Candidate, error: float, margin: float, **more: Any) -> O
         candidate.report_bytes,
         candidate.influence,
         rounds=candidate.rounds,
+        biased=candidate.biased,
         arguments=candidate.arguments,
         **more,
     )
@@ -147,58 +159,55 @@ def _option(candidate: Candidate, error: float, margin: float, **more: Any) -> O
 def _exact(candidate: Candidate, users: int, wanted: float | None) -> Option:
     assert candidate.law is not None
     law = candidate.law
-    needed = None if wanted is None else _least(lambda n: law(n)[0] <= wanted, MOST_USERS)
-    return _option(candidate, *law(users), users_needed=needed)
+    error, margin = law(users)
+    needed = None if wanted is None else people_needed(lambda n: law(n)[0], users, error, wanted)
+    return _option(candidate, error, margin, users_needed=needed)
 
 
-def _least(reached: Callable[[int], bool], most: int) -> int | None:
-    """Return the least number from 1 with which it is reached, if more never hurts."""
-    if not reached(most):
-        return None
-    low, high = 1, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle + 1, high)
-    return low
+def people_needed(
+    predict: Callable[[int], float], users: int, error: float, wanted: float, tries: int = 12, tolerance: float = 1e-3
+) -> int | None:
+    """Return how many people reach a wanted error, or None if none do; from one error the power law leads to the next.
+
+    Examples
+    --------
+    >>> people_needed(lambda n: 3 / math.sqrt(n), 100, 0.3, 0.1)
+    900
+    >>> people_needed(lambda n: 3 / math.sqrt(n) + 0.2, 100, 0.5, 0.1) is None
+    True
+    """
+    n, power = users, 0.5
+    for _ in range(tries):
+        step = math.log(error / wanted) / power
+        other = math.ceil(min(max(math.exp(math.log(n) + step) * (1 - 1e-12), 1), MOST_USERS))
+        if other == n:
+            break
+        before, error = error, predict(other)
+        power = min(max(math.log(before / error) / math.log(other / n), 0.05), 1.0)
+        n = other
+        if (1 - tolerance) * wanted < error <= wanted:
+            break
+    return n if error <= wanted * (1 + tolerance) else None
 
 
-def _named(candidates: list[Candidate], method: str) -> Candidate:
-    return next(candidate for candidate in candidates if candidate.method == method)
-
-
-def _people_needed(asked: Ask, candidate: Candidate, option: Option, users: int, wanted: float) -> int | None:
-    """Rehearse with another number of people, and follow the power law of the two to the wanted error."""
-    ratio = option.error / wanted
-    other = round(min(max(users * ratio**2, 100), MOST_USERS))
-    if other == users:
-        return users
-    again = _rehearsed(asked, candidate, other)
-    power = math.log(option.error / again) / math.log(other / users)
-    if power < 0.1 and ratio > 1:
-        return None  # more people hardly help: what is left is bias
-    needed = math.log(other) + math.log(again / wanted) / max(power, 0.1)
-    return None if needed > math.log(MOST_USERS) else max(1, round(math.exp(needed)))
+def _rehearsed_need(asked: Ask, candidates: list[Candidate], option: Option, users: int, wanted: float) -> int | None:
+    candidate = next(candidate for candidate in candidates if candidate.method == option.method)
+    return people_needed(
+        lambda n: _rehearsed(asked, candidate, n), users, option.error, wanted, tries=3, tolerance=0.15
+    )
 
 
 def _rehearsed(asked: Ask, candidate: Candidate, users: int) -> float:
-    return rehearse(asked, [candidate], users, QUICK)[0].error
+    return rehearse(asked, [candidate], users, QUICK[asked.question])[0].error
 
 
-def _predict(question: str, epsilon: float, users: int, methods: Sequence[str] | None, about: dict[str, Any]) -> float:
-    """Return the error of the best of some methods."""
-    asked = ask(question, epsilon, **about)
-    candidates = _open(asked, methods)
-    return min(_rehearsed(asked, c, users) if c.law is None else c.law(users)[0] for c in candidates)
-
-
-def _leaders(
-    question: str, epsilon: float, users: int, about: dict[str, Any], advice: Advice | None
-) -> Sequence[str] | None:
-    """Return the methods to follow: all where laws tell, else the best at the place that was asked about."""
+def _leaders(question: str, users: int, about: dict[str, Any], advice: Advice | None) -> Sequence[str] | None:
+    """Return the methods to follow: all where laws tell; else the best, or one nearly as good whose law is known."""
     if question in ("mean", "means", "frequency"):
         return None
-    found = advice or advise(question, epsilon, users, **about)
-    return [found.best.method]
+    found = advice or advise(question, 1.0, users, **about)
+    known = [option for option in found if option.precision == 0 and option.error < NEARLY * found.best.error]
+    return [(known or found.options)[0].method]
 
 
 def epsilon_needed(
@@ -212,27 +221,42 @@ def epsilon_needed(
 ) -> float | None:
     """Return the least epsilon of a grid of tenths with which the best method reaches an error, or None.
 
-    Where errors are rehearsed, the method that is best in ``advice`` (at epsilon 1 unless given) is followed.
+    Where errors are rehearsed, the method that is best in ``advice`` (at epsilon 1 unless given) is followed, from one
+    epsilon to twice as much, and the tenth is read off between.
 
     Examples
     --------
     >>> epsilon_needed("mean", error=0.02, users=10_000)
     1.0
     """
-    users, wanted = check_users(users), check_error(error)
-    methods = _leaders(question, 1.0, users, about, advice)
+    users, wanted = check_users(users), check_error(error) or 0.0
+    methods = _leaders(question, users, about, advice)
+    if methods is not None:
+        (errors,) = error_curve(question, DOUBLED, [users], advice=advice, progress=progress, **about)
+        falling = np.minimum.accumulate(errors)
+        if wanted < falling[-1]:
+            return None
+        place = float(np.exp(np.interp(-math.log(wanted), -np.log(falling), np.log(DOUBLED))))
+        return min(max(math.ceil(10 * place) / 10, EPSILONS[0]), EPSILONS[-1])
+    low, high = 0, len(EPSILONS) - 1
+    if _errors(question, EPSILONS[high], [users], None, about)[0] > wanted:
+        return None
+    while low < high:  # the error falls with epsilon
+        middle = (low + high) // 2
+        reached = _errors(question, EPSILONS[middle], [users], None, about)[0] <= wanted
+        low, high = (low, middle) if reached else (middle + 1, high)
+    return EPSILONS[low]
 
-    steps = 0
 
-    def reached(place: int) -> bool:
-        nonlocal steps
-        steps += 1
-        if progress is not None:
-            progress(min(steps / 7, 1.0))
-        return _predict(question, EPSILONS[place - 1], users, methods, about) <= float(wanted or 0)
-
-    place = _least(reached, len(EPSILONS))
-    return None if place is None else EPSILONS[place - 1]
+def _errors(
+    question: str, epsilon: float, crowds: Sequence[int], methods: Sequence[str] | None, about: dict[str, Any]
+) -> list[float]:
+    """Return the least error of some methods, for each number of people."""
+    asked = ask(question, epsilon, **about)
+    candidates = _open(asked, methods)
+    return [
+        min(_rehearsed(asked, c, users) if c.law is None else c.law(users)[0] for c in candidates) for users in crowds
+    ]
 
 
 def error_curve(
@@ -251,12 +275,10 @@ def error_curve(
     >>> [[round(error, 3) for error in row] for row in error_curve("mean", [1, 2], [100, 400])]
     [[0.2, 0.093], [0.1, 0.047]]
     """
-    methods = _leaders(question, epsilons[len(epsilons) // 2], crowds[0], about, advice)
-    rows: list[list[float]] = []
-    for crowd in crowds:
-        rows.append([])
-        for epsilon in epsilons:
-            rows[-1].append(_predict(question, epsilon, crowd, methods, about))
-            if progress is not None:
-                progress((len(rows) - 1 + len(rows[-1]) / len(epsilons)) / len(crowds))
-    return rows
+    methods = _leaders(question, crowds[0], about, advice)
+    columns = []
+    for epsilon in epsilons:
+        columns.append(_errors(question, epsilon, crowds, methods, about))
+        if progress is not None:
+            progress(len(columns) / len(epsilons))
+    return [list(row) for row in zip(*columns, strict=True)]

@@ -30,6 +30,8 @@ class Option:
         How often the collector has to wait for answers; each person answers in one of them.
     precision : float
         Relative standard error of ``error`` itself: 0 where the law gives it, above where it was rehearsed.
+    biased : bool
+        Whether it answers another question than the one asked, however many people there are: a baseline, ranked last.
     arguments : dict
         What the plan needs besides the question, to be built with this method.
     """
@@ -43,6 +45,7 @@ class Option:
     users_needed: int | None = None
     rounds: int = 1
     precision: float = 0.0
+    biased: bool = False
     arguments: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -84,6 +84,7 @@ class Candidate:
     influence: float
     rounds: int = 1
     law: Law | None = None
+    biased: bool = False
 
 
 def of_mechanism(method: str, arguments: dict[str, Any], source: Mechanism, law: Law | None, **more: Any) -> Candidate:

@@ -54,7 +54,7 @@ class Population:
     >>> people.mean, round(people.variance, 3), people.within(0, 5)
     (5.0, 8.333, (0.5, 2.5))
     >>> people.draw(3, seed=1).round(1)
-    array([2.5, 0.3, 7.5])
+    array([5.1, 9.5, 1.4])
     """
 
     domain: Interval

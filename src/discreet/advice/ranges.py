@@ -112,7 +112,7 @@ def _direct(asked: Ask, people: Population, inside: tuple[float, float]) -> Cand
         variance = spread / max(share * users, 1.0)
         return math.sqrt(variance + (mean - truth) ** 2), asked.z * math.sqrt(variance)
 
-    return of_mechanism("direct/piecewise", {"method": "direct"}, source, predicted)
+    return of_mechanism("direct/piecewise", {"method": "direct"}, source, predicted, biased=True)
 
 
 def _distribution(asked: Ask, people: Population, inside: tuple[float, float]) -> Candidate:

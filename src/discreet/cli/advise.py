@@ -198,7 +198,7 @@ def _print(found: dict[str, Any], every: bool) -> None:
     wanted, options = found["wanted_error"], found["options"]
     rehearsed = any(option["precision"] > 0 for option in options)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    headings = ["Method", "± 95 %", "Error", "Bytes", "Rounds", "Influence"]
+    headings = ["Method", "± 95 %", "Error", "Bytes", "Rounds", "Weight"]
     for heading in [*headings, *(["Needs"] if wanted else [])]:
         table.add_column(heading, justify="left" if heading == "Method" else "right", no_wrap=True)
     for option in options if every else options[:SHOWN]:
@@ -222,7 +222,7 @@ def _print(found: dict[str, Any], every: bool) -> None:
     if len(options) > SHOWN and not every:
         out.print(f"[dim]… and {len(options) - SHOWN} more: --all shows them.[/dim]")
     interval = " ± is the half width of the mean's interval." if found["question"] == "distribution" else ""
-    out.print(f"[dim]Error: {found['measure']}.{interval}[/dim]")
+    out.print(f"[dim]Error: {found['measure']}.{interval} Weight: of one false report, in honest ones, at most.[/dim]")
     if rehearsed:
         out.print("[dim]± after an error: how well a rehearsal knows it.[/dim]")
     if wanted:

@@ -28,7 +28,7 @@ PAPERS = {
     "square-wave": ("Estimating Numerical Distributions under Local Differential Privacy", "square-wave.md"),
 }
 USE = {
-    "adaptive-additive": 'For a mean when one knows roughly how people are spread; `Mean(method="aaa")` learns it first.',
+    "adaptive-additive": 'For a mean when it is roughly known how people lie; `Mean(method="aaa")` learns it first.',
     "basic-rappor": "Where clients speak RAPPOR already; `subset-selection` has less variance with no more bits.",
     "count-mean-sketch": "Where clients speak it already; one-hot it is `basic-rappor`.",
     "discrete-square-wave": "For the distribution of numbers in buckets; `Distribution` asks most people with it.",
