@@ -25,6 +25,7 @@ from discreet.mechanisms.bit_vector import BitVector
 from discreet.mechanisms.count_mean_sketch import Sketch
 from discreet.mechanisms.local_hashing import LocalHashing
 from discreet.mechanisms.registry import Entry, entries
+from discreet.mechanisms.subset_selection import Subset
 from discreet.privacy.entropy import Entropy
 
 PART = "mechanisms"
@@ -97,7 +98,7 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
         ),
         Row(
             PART, f"server {label}", "speed", PER_REPORT, best["server"], *beside["server"],
-            needed * best["byte"], floor_is, PEER_TARGET, FLOOR_TARGET, notes,
+            needed * best["byte"], floor_is, PEER_TARGET, FLOOR_TARGET, "; ".join(filter(None, (notes, beyond(source)))),
             facts | {"bytes_read": needed, "reports": len(reports), "gigabytes_per_second": 1e-9 / best["byte"]},
         ),
         Row(
@@ -118,6 +119,17 @@ def bytes_read(source: Mechanism) -> tuple[float, str]:
         return float(held), f"memory: the report ({held} bytes)"
     held = source.dtype.itemsize
     return held + 8.0, f"memory: the report ({held} byte{'s' if held > 1 else ''}) and its 8-byte counter"
+
+
+def beyond(source: Mechanism) -> str:
+    """Return what a server does besides reading, where that is more than an addition."""
+    if isinstance(source, Sketch):
+        return "reports are sorted by their hash function before they are counted"
+    if isinstance(source, LocalHashing):
+        return "a hash for every category is computed, and a report's own tables before the first of them"
+    if isinstance(source, Subset):
+        return "the ones of every report are counted as well: exactly k are allowed"
+    return ""
 
 
 def _many(source: Mechanism, reports: Any) -> Any:
