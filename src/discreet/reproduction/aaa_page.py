@@ -6,13 +6,13 @@ import numpy as np
 
 from discreet.reproduction import aaa as study
 from discreet.reproduction import aaa_core as core
+from discreet.reproduction import frame
 from discreet.reproduction.aaa_claims import against, rival
-from discreet.reproduction.text import WARNING, circumstances, panels, table, verdicts
+from discreet.reproduction.text import panels, table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COMMAND = "discreet reproduce aaa"
 IMPLEMENTED = (
     ("4, 5", "AAA's linear programme", "`adaptive-additive`", "free outputs, or the paper's lattice (`sigma`, `q`)"),
     ("6", "AAA in two rounds", '`Mean(method="aaa", people=n)`', "first round small, reused; says so if it cannot pay"),
@@ -43,69 +43,79 @@ CORRECTED = (
 
 def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
-    parts = [
-        WARNING.format(name="aaa"),
-        "# AAA: noise made for the distribution, put right",
+    return frame.page(
+        "aaa",
+        "AAA: noise made for the distribution, put right",
         "The paper learns the distribution of the values from a tenth of the people and then solves a linear programme "
         "for the noise of least expected variance. The idea is good and the printed programme is not private. Below: "
         "what we implement, what had to be corrected, and its figures again with noise that keeps its ε.",
-        circumstances(result, COMMAND)
-        + " Expected variances are exact. Errors are exact given the people and the pilot's reports; those were drawn "
+        result,
+        how="Expected variances are exact. Errors are exact given the people and the pilot's reports; those were drawn "
         f"{result['runs']} times (the paper: 100 runs).",
-        "## Verdicts",
-        verdicts(result["claims"]),
-        "## What we implement",
-        table(["section", "paper", "here", "remark"], IMPLEMENTED, left=4),
-        "## What we corrected",
-        "\n".join(f"- {line}" for line in CORRECTED),
-        "## Figure 3: expected variance when the distribution is known",
-        "Inputs on [−1, 1], rounding to knots included. *Limit* is what no unbiased ε-LDP mechanism can go below, by a "
-        "dual certificate of 64 cells. In brackets an independent computation with another solver.",
-        _variances(result),
-        f"![Expected variance over the limit, against ε, for three distributions]({images}aaa_variance.svg)",
-        "## Figure 4: errors of means in two rounds",
-        "n × mean squared error. *As published*: randomised response, a tenth of the people, lattice, no reuse, right "
-        "noise; in brackets an independent run. *Best* is the best one-round mechanism of all papers. *s* is the share "
-        "of our first round, and *taught / best* what we would pay if it taught the truth exactly.",
-        _errors(result),
-        _lost(result),
-        f"![Errors over the best one-round mechanism, synthetic people]({images}aaa_errors.svg)",
-        "## Beyond the paper: other distributions",
-        "Five answers of unequal popularity (`likert`), a normal clipped to heaps at both ends, a skewed log-normal, "
-        "two tents, and shares with many zeros. Only the first was looked at when the plan was made.",
-        _fresh(result),
-        "## Figure 5: real columns",
-        result["data"]["note"] + " All people of each column; *whole range* scales by the largest value, as the paper "
-        "does, otherwise by a range that an analyst would give.",
-        _columns(result),
-        f"![Errors over the best one-round mechanism, real columns]({images}aaa_columns.svg)",
-        "## Figures 6 and 8: share, bin size, noise range",
-        "AAA as published; n × mean squared error. Bins of 0.125 (Gaussian) and 1 (Bernoulli) where they are not what "
-        "varies, s = 0.05, and q = 8 rather than the paper's 4, with which there is no unbiased mechanism at ε = 0.5.",
-        _settings(result),
-        f"![Error against the bin size]({images}aaa_bins.svg)",
-        "## Figure 7: several attributes",
-        "n × the sum of squared errors over the attributes, each person answering k of them at ε/k. *Known* knows "
-        "every attribute's distribution without asking anybody: the most that adaptation could gain. *As published* "
-        "and *aaa* are two rounds of the n/d people who answer each question; "
-        f"{result['dimensions'][0]['runs']} collections.",
-        _dimensions(result),
-        f"![Error over the best rival, many attributes]({images}aaa_dimensions.svg)",
-        "## Figures 1 and 2: the channels",
-        f"![Channel for N(0, 0.2²) at ε = 2]({images}aaa_channel_gaussian.svg)",
-        f"![Channel for Exp(6) at ε = 2]({images}aaa_channel_exponential.svg)",
-        f"![Channel for Beta(½, ½) at ε = 2]({images}aaa_channel_beta.svg)",
-        "Each column is the law of one input's report, exactly 2-LDP and exactly unbiased. Noise concentrates around "
-        "the input where people are, and rare far outputs pay for the unbiasedness, as the paper says of its own.",
-        "## The solver",
-        "CPU seconds of one thread, best of three, N(0, 0.2²): the paper's lattice with M = 3N, free outputs with a "
-        "bound for all real ones, and the table repaired and verified exactly, which is what a plan waits for between "
-        "its rounds. Sparse HiGHS in the same run, up to N = 32.",
-        _solver(result),
-        "## Run it",
-        f"```\n{COMMAND}            # a quarter of an hour\n{COMMAND} --quick    # a minute\n```",
-    ]
-    return "\n\n".join(parts) + "\n"
+        implemented=IMPLEMENTED,
+        corrected=CORRECTED,
+        sections={
+            "Figure 3: expected variance when the distribution is known": [
+                "Inputs on [−1, 1], rounding to knots included. *Limit* is what no unbiased ε-LDP mechanism can go "
+                "below, by a dual certificate of 64 cells. In brackets an independent computation with another solver.",
+                _variances(result),
+                frame.picture(
+                    images, "aaa_variance", "Expected variance over the limit, against ε, for three distributions"
+                ),
+            ],
+            "Figure 4: errors of means in two rounds": [
+                "n × mean squared error. *As published*: randomised response, a tenth of the people, lattice, no "
+                "reuse, right noise; in brackets an independent run. *Best* is the best one-round mechanism of all "
+                "papers. *s* is the share of our first round, and *taught / best* what we would pay if it taught the "
+                "truth exactly.",
+                _errors(result),
+                _lost(result),
+                frame.picture(images, "aaa_errors", "Errors over the best one-round mechanism, synthetic people"),
+            ],
+            "Beyond the paper: other distributions": [
+                "Five answers of unequal popularity (`likert`), a normal clipped to heaps at both ends, a skewed "
+                "log-normal, two tents, and shares with many zeros. Only the first was looked at when the plan was "
+                "made.",
+                _fresh(result),
+            ],
+            "Figure 5: real columns": [
+                "All people of each column; *whole range* scales by the largest value, as the paper "
+                "does, otherwise by a range that an analyst would give.",
+                _columns(result),
+                frame.picture(images, "aaa_columns", "Errors over the best one-round mechanism, real columns"),
+            ],
+            "Figures 6 and 8: share, bin size, noise range": [
+                "AAA as published; n × mean squared error. Bins of 0.125 (Gaussian) and 1 (Bernoulli) where they are "
+                "not what varies, s = 0.05, and q = 8 rather than the paper's 4, with which there is no unbiased "
+                "mechanism at ε = 0.5.",
+                _settings(result),
+                frame.picture(images, "aaa_bins", "Error against the bin size"),
+            ],
+            "Figure 7: several attributes": [
+                "n × the sum of squared errors over the attributes, each person answering k of them at ε/k. *Known* "
+                "knows every attribute's distribution without asking anybody: the most that adaptation could gain. "
+                "*As published* and *aaa* are two rounds of the n/d people who answer each question; "
+                f"{result['dimensions'][0]['runs']} collections.",
+                _dimensions(result),
+                frame.picture(images, "aaa_dimensions", "Error over the best rival, many attributes"),
+            ],
+            "Figures 1 and 2: the channels": [
+                frame.picture(images, "aaa_channel_gaussian", "Channel for N(0, 0.2²) at ε = 2"),
+                frame.picture(images, "aaa_channel_exponential", "Channel for Exp(6) at ε = 2"),
+                frame.picture(images, "aaa_channel_beta", "Channel for Beta(½, ½) at ε = 2"),
+                "Each column is the law of one input's report, exactly 2-LDP and exactly unbiased. Noise concentrates "
+                "around the input where people are, and rare far outputs pay for the unbiasedness, as the paper says "
+                "of its own.",
+            ],
+            "The solver": [
+                "CPU seconds of one thread, best of three, N(0, 0.2²): the paper's lattice with M = 3N, free outputs "
+                "with a bound for all real ones, and the table repaired and verified exactly, which is what a plan "
+                "waits for between its rounds. Sparse HiGHS in the same run, up to N = 32.",
+                _solver(result),
+            ],
+        },
+        takes=("a quarter of an hour", "a minute"),
+    )
 
 
 def _figure(value: float | None) -> str:

@@ -23,7 +23,7 @@ def claims(result: dict[str, Any]) -> Claims:
         *_hybrids(result),
         *_means(result),
         *_distributions(result),
-        *(federated_claims(result["figure_5"]) if "figure_5" in result else ()),
+        *federated_claims(result["figure_5"]),
     ]
 
 

@@ -83,7 +83,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 frame.picture(images, "n_output_figure_4", "Three errors against ε, for three columns"),
             ],
         }
-        | (federated.sections(result["figure_5"], images) if "figure_5" in result else {}),
+        | federated.sections(result["figure_5"], images),
         takes=("a quarter of an hour", "a minute"),
     )
 
@@ -176,7 +176,7 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
         "n_output_worst_case": worst,
         "n_output_figure_3": _figure_3(result),
         "n_output_figure_4": _figure_4(result),
-    } | (federated.plots(result["figure_5"]) if "figure_5" in result else {})
+    } | federated.plots(result["figure_5"])
 
 
 def _figure_3(result: dict[str, Any]) -> "Figure":

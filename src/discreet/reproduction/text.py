@@ -1,4 +1,4 @@
-"""Markdown for the papers' pages: tables, numbers, verdicts."""
+"""Tables, numbers and plots for the papers' pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,8 +7,6 @@ import discreet.plots as house
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-WARNING = "<!-- Written by `discreet reproduce {name} --publish`; edit the module that writes it, not this page. -->"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> str:
@@ -27,14 +25,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> 
     return "\n".join(lines)
 
 
-def verdicts(claims: Iterable[dict[str, Any]]) -> str:
-    """Return the table of claims: where, the paper's claim, ours, verdict and reason."""
-    rows = [
-        (claim["where"], claim["claim"], claim["ours"], f"**{claim['verdict']}**", claim["reason"]) for claim in claims
-    ]
-    return table(["where", "the paper", "ours", "verdict", "reason"], rows, left=5)
-
-
 def number(value: float) -> str:
     """Return a number of any size in few digits.
 
@@ -44,12 +34,6 @@ def number(value: float) -> str:
     ('0.0123', '12 346')
     """
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
-
-
-def circumstances(result: dict[str, Any], command: str) -> str:
-    """Return how and when the results were made."""
-    quick = ", a quick run" if result["quick"] else ""
-    return f"Made by `{command}` with discreet {result['version']} on {result['date']}{quick}."
 
 
 def small_axes(figure: Any, rows: int, columns: int) -> Any:
