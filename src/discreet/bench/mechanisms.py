@@ -98,7 +98,8 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
         ),
         Row(
             PART, f"server {label}", "speed", PER_REPORT, best["server"], *beside["server"],
-            needed * best["byte"], floor_is, PEER_TARGET, FLOOR_TARGET, "; ".join(filter(None, (notes, beyond(source)))),
+            needed * best["byte"], floor_is, PEER_TARGET, FLOOR_TARGET,
+            "; ".join(filter(None, [notes, beyond(source)])),
             facts | {"bytes_read": needed, "reports": len(reports), "gigabytes_per_second": 1e-9 / best["byte"]},
         ),
         Row(
