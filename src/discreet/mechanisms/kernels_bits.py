@@ -92,33 +92,33 @@ def sample_unary(values, words, skipped, lanes, digits, hit, out):
 
     Going through the binary digits of q from the lowest, OR where the digit is one and AND where it is zero, with a
     fresh random word each, gives 64 independent bits that are one with probability exactly q. Each step waits for the
-    one before, so four lanes go side by side. The true value's bit is then replaced by one of probability hit / 2^48.
+    one before, so four lanes, of one report or of several, go side by side. The true value's bit is then replaced by
+    one of probability hit / 2^48.
     """
     count = digits.shape[0]
+    stride = skipped + 1 + lanes * count
+    flat = out.reshape(-1)
+    last = flat.shape[0] - 1
+    starts = np.empty(last + 1, np.int64)
     for i in range(values.shape[0]):
-        start = (skipped + 1 + lanes * count) * i + skipped
+        for lane in range(lanes):
+            starts[i * lanes + lane] = stride * i + skipped + 1 + lane * count
+    for first in range(0, last + 1, 4):
+        second, third, fourth = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+        a, b = words[starts[first] : starts[first] + count], words[starts[second] : starts[second] + count]
+        c, d = words[starts[third] : starts[third] + count], words[starts[fourth] : starts[fourth] + count]
+        w = x = y = z = np.uint64(0)
+        for k in range(count):
+            if digits[k]:
+                w, x, y, z = w | a[k], x | b[k], y | c[k], z | d[k]
+            else:
+                w, x, y, z = w & a[k], x & b[k], y & c[k], z & d[k]
+        flat[first], flat[second], flat[third], flat[fourth] = w, x, y, z
+    for i in range(values.shape[0]):
         row = out[i]
-        for lane in range(0, lanes - 3, 4):
-            a = words[start + 1 + lane * count : start + 1 + (lane + 1) * count]
-            b = words[start + 1 + (lane + 1) * count : start + 1 + (lane + 2) * count]
-            c = words[start + 1 + (lane + 2) * count : start + 1 + (lane + 3) * count]
-            d = words[start + 1 + (lane + 3) * count : start + 1 + (lane + 4) * count]
-            w = x = y = z = np.uint64(0)
-            for k in range(count):
-                if digits[k]:
-                    w, x, y, z = w | a[k], x | b[k], y | c[k], z | d[k]
-                else:
-                    w, x, y, z = w & a[k], x & b[k], y & c[k], z & d[k]
-            row[lane], row[lane + 1], row[lane + 2], row[lane + 3] = w, x, y, z
-        for lane in range(lanes - lanes % 4, lanes):
-            w = np.uint64(0)
-            for k in range(count):
-                word = words[start + 1 + lane * count + k]
-                w = (w | word) if digits[k] else (w & word)
-            row[lane] = w
         value = np.int64(values[i])
         mask = ONE << np.uint64(value & 63)
-        one = np.int64(words[start] >> SHIFT) < hit
+        one = np.int64(words[stride * i + skipped] >> SHIFT) < hit
         row[value >> 6] = (row[value >> 6] | mask) if one else (row[value >> 6] & ~mask)
 
 

@@ -109,6 +109,8 @@ def count_hashed(seeds, starts, widths, bits, polynomial, low, high, block, coun
             high[0] = 0
             for k in range(bits):
                 done = 1 << k
+                if done >= counts.shape[0]:
+                    break  # no value has this bit
                 if done < step:
                     _double(low, done, row)
                 elif done < length:

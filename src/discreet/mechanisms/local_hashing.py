@@ -95,13 +95,18 @@ class LocalHashing(PublicOracle):
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports have the bucket that their seed gives the category."""
-        checked = self.check_reports(reports).astype(np.uint64)
-        seeds, buckets = np.divmod(checked, np.uint64(self.family.buckets))
-        return np.asarray(self.family.bucket_many(np.full(len(checked), value), seeds) == buckets)
+        seeds, buckets = self._split(self.check_reports(reports))
+        return np.asarray(self.family.bucket_many(np.full(len(seeds), value), seeds) == buckets)
 
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
-        seeds, buckets = np.divmod(reports.astype(np.uint64), np.uint64(self.family.buckets))
-        return self.family.support_counts(self._size, seeds, buckets)
+        return self.family.support_counts(self._size, *self._split(reports))
+
+    def _split(self, reports: Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+        """Return seeds and buckets; a power of two needs no division."""
+        wide, buckets = reports.astype(np.uint64), self.family.buckets
+        if buckets & (buckets - 1):
+            return np.divmod(wide, np.uint64(buckets))
+        return wide >> np.uint64(buckets.bit_length() - 1), wide & np.uint64(buckets - 1)
 
     def _operator(self) -> "LinearOperator":
         from discreet.mechanisms.operators import Support

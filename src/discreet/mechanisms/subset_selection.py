@@ -159,9 +159,10 @@ class Subset(BitVector):
     def check_reports(self, reports: Any) -> Array:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""
         rows = super().check_reports(reports)
-        if len(rows) < FEW:
-            wrong = np.flatnonzero(np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.k)
-            bad = int(wrong[0]) if wrong.size else -1
+        if len(rows) < FEW or self.lanes == 1:
+            each = np.bitwise_count(rows)
+            wrong = (each[:, 0] if self.lanes == 1 else each.sum(axis=1, dtype=np.int64)) != self.k
+            bad = int(wrong.argmax()) if wrong.any() else -1
         else:
             from discreet.mechanisms.kernels_bits import count_ones
 
