@@ -85,10 +85,10 @@ class Unary(BitVector):
         return [bool(self.ones >> k & 1) for k in range(self.digits)]
 
     def _one(self, value: float, words: Sequence[int]) -> Array:
-        lanes, digits = [], self._digits_low_first
-        for start in range(1, self.words_per_report, self.digits):
+        lanes, rest = [], iter(words[1:])
+        for _ in range(self.lanes):
             bits = 0
-            for word, digit in zip(words[start : start + self.digits], digits, strict=True):
+            for digit, word in zip(self._digits_low_first, rest, strict=False):
                 bits = bits | word if digit else bits & word
             lanes.append(bits)
         lane, bit = divmod(int(value), 64)
