@@ -6,6 +6,7 @@ from tests.optimize.priors import noisy, rounded
 
 from discreet.optimize import (
     adaptive_table,
+    interior,
     lattice_outputs,
     pricing,
     reach,
@@ -177,3 +178,26 @@ def test_free_outputs_are_short_and_their_means_exact():
     unit = 2.0 ** (math.frexp(float(np.abs(table.values).max()))[1] - BITS)
     assert (table.values / unit % 1 == 0).all()
     assert verify(table.knots, table.values, table.weights, 4.0).bias == 0
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 6.0])
+def test_free_outputs_close_their_gap(epsilon):
+    knots, prior, _ = rounded("gauss01", 16)
+    found = solve(knots, prior, epsilon)
+    assert -1e-6 < found.gap < 2e-5
+    assert found.values.size <= 2 * knots.size
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lifted_bounds_hold_for_any_duals_and_are_never_worse(seed):
+    generator = np.random.default_rng(seed)
+    knots, ratio = np.linspace(-1, 1, 9), math.exp(3.0)
+    prior = generator.dirichlet(np.full(9, 0.5)) + 1e-9
+    outputs = np.linspace(-1.6, 1.6, 161) * reach(3.0)
+    best = solve_highs(knots, prior, 3.0, outputs)
+    second = best.objective + float(prior / prior.sum() @ knots**2)
+    near = interior.solve(outputs, ratio, knots, cost=np.outer(prior / prior.sum(), outputs**2), tolerance=1e-2).duals
+    for duals in (near, near + generator.normal(0, 1e-2, near.shape)):
+        plain, lifted = (pricing.lower_bound(knots, prior / prior.sum(), duals, ratio, lifts=lifts) for lifts in (0, 4))
+        assert plain <= lifted <= second * (1 + 1e-9)
+    assert lifted > plain  # spoilt duals leave something to lift

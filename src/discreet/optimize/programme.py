@@ -183,7 +183,7 @@ def short(values: Array) -> Array:
 
 def _refined(found: Solution, worth: Array, where: Array) -> Array:
     """Keep the outputs with mass and the two ends, and add the local minima of the pricing."""
-    heavy = found.probabilities.max(0) > 5e-5
+    heavy = found.probabilities.max(0) > 1e-5
     heavy[[0, -1]] = True
     padded = np.concatenate([[np.inf], worth, [np.inf]])
     dips = (worth < 0) & (worth <= padded[:-2]) & (worth <= padded[2:])

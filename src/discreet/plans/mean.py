@@ -27,8 +27,8 @@ class Mean(Plan):
     epsilon : float
         Privacy of each participant.
     method : str
-        A mean mechanism by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.adaptive`); or "auto": the least
-        worst-case variance.
+        A mean mechanism by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.adaptive`; say how many people are
+        expected with ``people``); or "auto": the least worst-case variance.
     level : float
         Of the confidence interval.
     options

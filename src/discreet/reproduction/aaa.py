@@ -101,22 +101,23 @@ def run(job: Job) -> dict[str, Any]:
     for name in core.FRESH[: 1 if job.quick else None]:
         for n in SIZES[:1] if job.quick else SIZES[:2]:
             for epsilon in (2.0,) if job.quick else ERRORS[1:]:
-                tasks[f"fresh {name} {n} {epsilon:g}"] = partial(fresh_cell, name, n, epsilon, min(runs, 40))
+                tasks[f"fresh {name} {n} {epsilon:g}"] = partial(fresh_cell, name, n, epsilon, max(2, 2 * runs // 5))
     for column in columns:
         for epsilon in (2.0,) if job.quick else ERRORS:
-            tasks[f"column {column.name} {epsilon:g}"] = partial(column_cell, column, epsilon, 2 if job.quick else 20)
+            tasks[f"column {column.name} {epsilon:g}"] = partial(column_cell, column, epsilon, max(2, runs // 5))
     for name, n in STUDIED:
         for epsilon in (1.0, 4.0) if job.quick else ERRORS:
             tasks[f"settings {name} {n} {epsilon:g}"] = partial(settings_cell, name, n, epsilon, runs)
     table = rows_of_many(job)
     for epsilon in (2.0,) if job.quick else (*ERRORS, 8.0):
-        tasks[f"dimensions {epsilon:g}"] = partial(dimensions_cell, table, epsilon, 1 if job.quick else 5)
+        tasks[f"dimensions {epsilon:g}"] = partial(dimensions_cell, table, epsilon, max(1, runs // 20))
     for knots, _ in list(TARGETS.items())[: 1 if job.quick else None]:
         for epsilon in (1.0, 4.0) if job.quick else (1.0, 4.0, 6.0):
             tasks[f"solver {knots} {epsilon:g}"] = partial(solver_cell, knots, epsilon)
     settings = {
         "study": "aaa 2",
         "quick": job.quick,
+        "runs": runs,
         "columns": [[column.name, column.values.size] for column in columns],
     }
     cells = job.cells(tasks, settings)
