@@ -163,3 +163,37 @@ def test_parse_options_reads_json_and_text():
     }  # fmt: skip
     with pytest.raises(DiscreetError, match="twice"):
         parse_options(["a=1", "a=2"])
+
+
+def leaves(group, path=()):
+    """Every verb, those of groups too."""
+    for name, command in sorted(group.commands.items()):
+        yield from leaves(command, (*path, name)) if hasattr(command, "commands") else [(*path, name)]
+
+
+def test_every_verb_takes_json_and_shows_examples():
+    import typer.main
+
+    verbs = list(leaves(typer.main.get_command(app)))
+    assert len(verbs) > 15
+    for verb in verbs:
+        shown = run(*verb, "--help").stdout
+        assert "--json" in shown, verb
+        assert f"discreet {' '.join(verb)}" in shown.partition("Examples:")[2], verb
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("nonsense",), "No such command 'nonsense'; discreet --help says more"),
+        (("describe", "duchi"), "Missing option '--epsilon'; discreet describe --help says more"),
+        (("describe", "--nope"), "No such option: --nope; discreet describe --help says more"),
+        (("campaign", "start"), "Missing argument 'plan'; discreet campaign start --help says more"),
+    ],
+)
+def test_wrong_use_is_one_sentence_too(arguments, sentence):
+    # of a process of its own: the runner's program has another name
+    done = subprocess.run([sys.executable, "-m", "discreet.cli", *arguments], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.strip() == f"discreet: {sentence}"
+    assert "Usage:" in run("campaign").output

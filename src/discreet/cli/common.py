@@ -17,6 +17,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and no
 """The option that every verb has."""
 
 
+_WRONG_USE: Any = typer.BadParameter.__mro__[1]
+"""A missing or unknown option, argument or verb; typer names only this one of its kinds."""
+
+
 class Verbs(TyperGroup):
     """The group of verbs: what goes wrong is one sentence on stderr and exit code 2, never a traceback."""
 
@@ -26,6 +30,12 @@ class Verbs(TyperGroup):
             return super().invoke(ctx)
         except DiscreetError as error:
             fail(str(error))
+        except _WRONG_USE as error:
+            sentence = error.format_message()
+            if "\n" in sentence:
+                raise  # nothing was asked for: this is the help
+            asked = error.ctx.command_path if error.ctx else ctx.command_path
+            fail(f"{sentence.rstrip('.')}; {asked} --help says more")
         except BrokenPipeError:
             raise  # the reader of a pipe went away: typer knows what to do
         except OSError as error:
