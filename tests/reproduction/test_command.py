@@ -9,7 +9,7 @@ from benchmarks import means_accuracy
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.reproduction import STUDIES, n_output
+from discreet.reproduction import STUDIES, n_output, n_output_page
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("matplotlib")
@@ -36,7 +36,8 @@ def test_it_writes_results_plots_and_page(few, tmp_path):
     assert json.loads((tmp_path / "n_output.json").read_text("utf-8")) == few
 
 
-def test_it_shows_every_verdict(few, tmp_path):
+def test_it_shows_every_verdict(few, monkeypatch, tmp_path):
+    monkeypatch.setattr(n_output_page, "plots", lambda result: {})
     done = run("n-output", "--out", str(tmp_path))
     assert done.exit_code == 0, done.output
     assert "Algorithm 2" in done.stdout
