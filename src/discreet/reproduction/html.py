@@ -17,12 +17,12 @@ h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(-
 table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; min-width: 100%; }
 th, td { padding: .4rem .65rem; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { background: var(--soft); text-align: left; } tr:last-child td { border-bottom: 0; }
-td:first-child:not([style]) { min-width: 8rem; }
 .claims table { min-width: 46rem; table-layout: fixed; } td[style*=right], th[style*=right] { white-space: nowrap; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: .4rem; }
 pre, code { background: var(--soft); border-radius: .25rem; font-size: .88em; }
 pre { padding: .8rem; overflow-x: auto; }
 code { padding: .1em .3em; } pre code { padding: 0; } a { color: light-dark(#0b5cad, #7db8f5); }
+@media (min-width: 45rem) { td:first-child:not([style]) { min-width: 8rem; } }
 @media (max-width: 45rem) {
   .claims table { min-width: 0; } .claims thead { display: none; } .claims tr { display: block; padding: .6rem 0; }
   .claims tr + tr { border-top: 1px solid var(--line); }

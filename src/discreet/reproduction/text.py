@@ -86,7 +86,7 @@ def panels(
         Height of a thin line.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     rows = -(-len(curves) // most)
     labels = list(dict.fromkeys(label for panel in curves.values() for label in panel))
@@ -99,8 +99,10 @@ def panels(
             one.axhline(line, color=house.INK, linewidth=0.8)
         if log:
             one.set_yscale("log")
-            one.yaxis.set_major_formatter(LogFormatter())
-            one.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1, 0.3)))
+            one.yaxis.set_major_formatter("{x:g}")
+            one.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+            low, high = one.get_ylim()
+            one.yaxis.set_minor_formatter("{x:g}" if high < 20 * low else NullFormatter())
         one.set_title(title, fontsize=9, color=house.INK)
         one.set_xlabel(across, fontsize=9)
     for one in axes.ravel()[len(curves) :]:
