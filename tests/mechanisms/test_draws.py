@@ -216,3 +216,15 @@ def test_bad_seeds() -> None:
     with pytest.raises(dc.DiscreetError, match="seed is -1"):
         generator(-1)
     assert generator().integers(1 << 60) != generator().integers(1 << 60)
+
+
+@pytest.mark.parametrize("shares", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, float("nan")], [1.0, float("inf")]])
+def test_bad_shares_and_inputs(shares: list[float]) -> None:
+    m = dc.mechanism("duchi", epsilon=1)
+    with pytest.raises(dc.DiscreetError, match="shares must be numbers from 0, one for each input"):
+        m.draw_tally([0.0, 1.0], shares, 10, generator(1))
+    with pytest.raises(dc.DiscreetError, match="people is -1"):
+        m.draw_tally([0.0, 1.0], [1, 1], -1, generator(1))
+    with pytest.raises(dc.DomainError, match=r"input 0 is 3\.0"):
+        m.draw_tally([3.0, 1.0], [1, 1], 5, generator(1))
+    assert m.draw_tally([0.0, 1.0], [1, 1], 0, generator(1)).counts.tolist() == [0, 0]

@@ -241,7 +241,7 @@ class Mechanism(ABC):
         inputs, shares : array_like
             Each person holds, independently, one of these canonical inputs with the probability of its share.
         people : int
-            How many people, up to 10^12.
+            How many people, from 0 to 10^12.
         random : numpy.random.Generator
             Such as `discreet.mechanisms.draws.generator` gives.
 
@@ -254,8 +254,12 @@ class Mechanism(ABC):
         >>> tally.n, round(float(tally.counts @ m.values) / tally.n, 3)
         (10000000000, 0.2)
         """
-        checked = self.check_inputs(inputs)
-        weights = np.asarray(shares, dtype=np.float64)
+        from discreet.mechanisms.draws import check_people
+
+        checked, weights = self.check_inputs(inputs), np.asarray(shares, dtype=np.float64)
+        if weights.shape != checked.shape or not ((weights >= 0).all() and 0 < weights.sum() < np.inf):
+            raise DiscreetError("shares must be numbers from 0, one for each input, that are not all 0")
+        people = check_people(people) if people else 0
         return Tally(self.id, people, self._draw(checked, weights / weights.sum(), people, random))
 
     def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
