@@ -60,6 +60,7 @@ setup-peers: .venv-peers  ## make .venv-peers: pure-ldp and multi-freq-ldpy need
 .PHONY: test
 test: $(STAMP)/test system  ## run the fast tests and every example in the docstrings
 	@$(BIN)/python -m pytest --doctest-modules tests src/discreet
+	@if [ "$${CI:-}" = true ]; then $(MAKE) test-flower; fi
 
 .PHONY: test-slow
 test-slow: $(STAMP)/test system  ## run the slow tests: audits, large samples
