@@ -1,0 +1,42 @@
+"""mkdocs hook: pages that are written while the site is built.
+
+The mechanisms' pages come from the registry; contributing, security and changelog from the files beside README.md.
+"""
+
+import re
+from pathlib import Path
+
+from mkdocs.structure.files import File
+
+from discreet.docs.pages import mechanism_pages, navigation
+
+ROOT = Path(__file__).parents[2]
+BESIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
+
+
+def beside(name):
+    """Return a file of the root as a page: its links lead to pages."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    text = re.sub(r"\]\(docs/", "](", text)
+    for file, page in BESIDE.items():
+        text = text.replace(f"]({file}", f"]({page}")
+    return text
+
+
+PAGES = {f"mechanisms/{name}": text for name, text in mechanism_pages().items()}
+PAGES |= {page: beside(name) for name, page in BESIDE.items()}
+
+
+def on_config(config):
+    """List the mechanisms in the navigation."""
+    for section in config.nav:
+        if isinstance(section, dict) and "Mechanisms" in section:
+            section["Mechanisms"] = navigation()
+    return config
+
+
+def on_files(files, config):
+    """Add the pages."""
+    for path, text in PAGES.items():
+        files.append(File.generated(config, path, content=text))
+    return files
