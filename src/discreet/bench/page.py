@@ -47,7 +47,7 @@ ABOUT = {
     "files": "A Parquet file of one column; CPU time of all threads. The floors are pyarrow's own reading and writing.",
     "service": "CPU time of the server's process for one report, acknowledged after a durable commit; and estimates as "
     "the first caller waits for them.",
-    "spark": "Spark on this machine by partitions, wall time of a row, beside Spark with an identity function.",
+    "spark": "Spark on this machine by partitions, wall time of a row, beside Spark with functions that do nothing.",
     "scaling": "Cost of one unit at the last point of a curve; its floor is perfect scaling from the first point.",
 }
 NOT_COMPARED = (
