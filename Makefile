@@ -143,7 +143,7 @@ $(STAMP)/venv:
 $(STAMP)/demo:    EXTRAS := service,plots
 $(STAMP)/service: EXTRAS := service,plots
 $(STAMP)/test:    EXTRAS := dev,service,dataframes,plots,spark
-$(STAMP)/docs:    EXTRAS := docs,plots,service,dataframes
+$(STAMP)/docs:    EXTRAS := docs,plots
 $(STAMP)/all:     EXTRAS := dev,docs,service,dataframes,plots,spark
 $(STAMP)/flower:  EXTRAS := dev,dataframes,plots,flower-simulation
 
