@@ -2,7 +2,8 @@
 
 A study is a module with three functions: `run(job)` returns JSON-ready results with verdicts, `plots(result)` the
 figures, `page(result, images)` the page of the documentation, which quotes nothing that is not in the results. Verdicts
-are *reproduced*, *not reproduced* and *paper in error*, each with its reason.
+are *reproduced*, *not reproduced* and *paper in error*, each with its reason (`verdicts.claim`). `frame.page` gives all
+pages one order, `Job.head` all results one beginning.
 """
 
 from collections.abc import Callable
