@@ -102,6 +102,10 @@ class Sketch(PublicOracle):
     def _empty(self, n: int) -> Array:
         return np.empty((n, 1 + self.bits.lanes), dtype=np.uint64)
 
+    def coins(self, reports: Array) -> Array:
+        """Return the hash function, row or part that each report names in the open."""
+        return np.asarray(reports[:, 0])
+
     def _one(self, value: float, words: Sequence[int]) -> Array:
         function = words[0] >> 64 - self.levels if self.levels else 0
         bucket = self.family.bucket(int(value), self._seed_of(function))

@@ -64,6 +64,10 @@ class HadamardBit(PublicOracle):
         weights = (self.high, TOTAL - self.high)
         return [Fraction(weights[parity(y >> 1 & index) ^ y & 1], TOTAL * self.rows) for y in range(self.alphabet)]
 
+    def coins(self, reports: Array) -> Array:
+        """Return the hash function, row or part that each report names in the open."""
+        return np.asarray(reports >> 1)
+
     def _one(self, value: float, words: Sequence[int]) -> int:
         row = words[0] >> (64 - self.levels)
         return 2 * row + (parity(row & int(value)) ^ (words[1] >> 16 >= self.high))

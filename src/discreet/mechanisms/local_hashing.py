@@ -79,6 +79,10 @@ class LocalHashing(PublicOracle):
             row[seed * self.family.buckets + bucket] = Fraction(self.high, TOTAL * self.family.seeds)
         return row
 
+    def coins(self, reports: Array) -> Array:
+        """Return the hash function, row or part that each report names in the open."""
+        return np.asarray(reports // self.family.buckets)
+
     def _one(self, value: float, words: Sequence[int]) -> int:
         seed = words[0] >> (64 - 2 * self.family.bits)
         bucket, u = self.family.bucket(int(value), seed), words[1] >> 16

@@ -71,6 +71,10 @@ class Oracle(Mechanism):
 class PublicOracle(Oracle):
     """An oracle whose reports begin with a public coin: the first of its words."""
 
+    @abstractmethod
+    def coins(self, reports: Array) -> Array:
+        """Return the public part of each report: what its public word alone decides."""
+
     def public_word(self, report_id: bytes) -> int:
         """Return the public word that belongs to a report id: anyone can compute it, nobody can choose it.
 

@@ -146,26 +146,11 @@ def has_public_coin(mechanism: PublicOracle, ids: envelope.Bytes, reports: Array
     The coin is the word's upper bits. A report that anyone makes of that word, whatever the input, shows where it is.
     """
     words = public_words(mechanism, ids)
-    return np.asarray(_coins(mechanism, reports) == _coins(mechanism, _made_of(mechanism, words)))
+    return np.asarray(mechanism.coins(reports) == mechanism.coins(_made_of(mechanism, words)))
 
 
 def _made_of(mechanism: PublicOracle, words: npt.NDArray[np.uint64]) -> Array:
     return np.asarray(mechanism.privatize(np.zeros(len(words), dtype=np.int64), public=words))
-
-
-def _coins(mechanism: PublicOracle, reports: Array) -> Array:
-    """Return the public part of reports; a new kind of public oracle is named here."""
-    from discreet.mechanisms.count_mean_sketch import Sketch
-    from discreet.mechanisms.hadamard_randomized_response import HadamardBit
-    from discreet.mechanisms.local_hashing import LocalHashing
-
-    if isinstance(mechanism, LocalHashing):
-        return np.asarray(reports // mechanism.family.buckets)
-    if isinstance(mechanism, HadamardBit):
-        return np.asarray(reports >> 1)
-    if isinstance(mechanism, Sketch):
-        return np.asarray(reports[:, 0])
-    raise DiscreetError(f"{mechanism.name} has a public coin that this collector cannot read")
 
 
 def all_tallies(asked: Asked, found: Sequence[tuple[int, bytes]]) -> dict[str, Tally]:
