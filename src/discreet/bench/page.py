@@ -195,6 +195,7 @@ def markdown(found: dict[str, Any]) -> str:
     machine = found["machine"]
     kind = f"{machine['cores']} cores, {machine['architecture']}"
     command = "discreet bench" + (" --quick" if found["quick"] else "")
+    command += f" --only {','.join(found['only'])}" if found["only"] else ""
     parts = [
         "<!-- Written by `discreet bench --publish`; edit discreet/bench/page.py, not this page. -->",
         "# Benchmarks",
