@@ -51,7 +51,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
         "what we implement, what had to be corrected, and its figures again with noise that keeps its ε.",
         result,
         how="Expected variances are exact. Errors are exact given the people and the pilot's reports; those were drawn "
-        f"{result['runs']} times (the paper: 100 runs).",
+        f"{result['runs']} times{_shorter(result)} (the paper: 100 runs).",
         implemented=IMPLEMENTED,
         corrected=CORRECTED,
         sections={
@@ -116,6 +116,10 @@ def page(result: dict[str, Any], images: str = "") -> str:
         },
         takes=("half an hour", "a minute"),
     )
+
+
+def _shorter(result: dict[str, Any]) -> str:
+    return "" if result["runs"] == study.RUNS else f", fewer than the {study.RUNS} of the command without --quick"
 
 
 def _people(cell: dict[str, Any]) -> str:
