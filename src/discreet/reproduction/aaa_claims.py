@@ -141,7 +141,7 @@ def _fresh(result: dict[str, Any]) -> list[dict[str, str]]:
             f"{sum(ratio <= TIE for ratio in ratios)} of {len(cells)} cells; between {min(ratios):.3f} and "
             f"{max(ratios):.3f} of its error",
             all(ratio <= TIE for ratio in ratios),
-            "of these only likert was looked at when the plan was made",
+            "all five were seen before the last choice (EM's price), which likert decided",
         )
     ]
 
