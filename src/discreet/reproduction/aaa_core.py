@@ -54,7 +54,7 @@ def people(name: str, n: int, seed: int) -> Floats:
 
 
 FRESH = ("likert", "clipped", "log-normal", "tents", "shares")
-"""Distributions that are not in the paper; all were seen before EM's price in `shapes` was chosen, which likert decided."""
+"""Distributions that are not in the paper; all were seen before EM's price in `shapes` was chosen (by likert)."""
 
 
 def fresh_people(name: str, n: int, seed: int) -> Floats:

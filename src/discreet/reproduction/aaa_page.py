@@ -74,8 +74,8 @@ def page(result: dict[str, Any], images: str = "") -> str:
             ],
             "Beyond the paper: other distributions": [
                 "Five answers of unequal popularity (`likert`), a normal clipped to heaps at both ends, a skewed "
-                "log-normal, two tents, and shares with many zeros. All five were seen before the last choice of the plan "
-                "(EM's price among the shapes), which the first decided.",
+                "log-normal, two tents, and shares with many zeros. All five were seen before the last choice of the "
+                "plan (EM's price among the shapes), which the first decided.",
                 _fresh(result),
             ],
             "Figure 5: real columns": [
