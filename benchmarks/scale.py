@@ -219,8 +219,8 @@ def page(found: dict[str, Any]) -> str:
     load = f"load {found['load'][0]} when it ended, other programs included"
     lines = [
         f"{found['reports']:,} reports of one byte, {found['file_bytes'] / 1e6:,.0f} MB of Parquet; {found['date']}, "
-        f"discreet {found['version']}, Python {found['python']}, {found['machine']}, {load}. Every row found the same "
-        "tally. `python -m benchmarks.scale` measures it again.",
+        f"discreet {found['version']}, Python {found['python']}, {found['machine']}, {load}. Threads and Spark "
+        "found the same tally. `python -m benchmarks.scale` measures it again.",
         "",
         "| work | rows | with | s | CPU s | M rows/s | M rows per CPU s |",
         "|---|--:|---|--:|--:|--:|--:|",

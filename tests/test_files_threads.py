@@ -194,4 +194,4 @@ def test_the_page_about_scale_shows_what_was_measured():
     docs = Path(__file__).parents[1] / "docs"
     found = json.loads((docs / "results" / "scale.json").read_text(encoding="utf-8"))
     assert page(found) in (docs / "scale.md").read_text(encoding="utf-8")
-    assert {row["name"] for row in found["rows"] if row["rows"] == found["reports"]} >= {"parquet + threads", "spark"}
+    assert {row["name"] for row in found["rows"] if row["rows"] == 10**9} >= {"parquet + threads", "spark"}
