@@ -112,7 +112,8 @@ def advise(
     ]
     ranked = sorted(options, key=_rank)
     if wanted is not None and rehearsed:
-        near = [o for o in ranked if o.precision > 0 and o.error < FAR * ranked[0].error]
+        names = {candidate.method for candidate in rehearsed}
+        near = [o for o in ranked if o.method in names and o.error < FAR * ranked[0].error]
         leaders = near[:REHEARSED_NEEDS]
         needs = {o.method: _rehearsed_need(asked, rehearsed, o, users, wanted) for o in leaders}
         ranked = [replace(o, users_needed=needs[o.method]) if o.method in needs else o for o in ranked]
@@ -161,7 +162,7 @@ def _exact(candidate: Candidate, users: int, wanted: float | None) -> Option:
     law = candidate.law
     error, margin = law(users)
     needed = None if wanted is None else people_needed(lambda n: law(n)[0], users, error, wanted)
-    return _option(candidate, error, margin, users_needed=needed)
+    return _option(candidate, error, margin, users_needed=needed, precision=candidate.precision)
 
 
 def people_needed(

@@ -85,6 +85,7 @@ class Candidate:
     rounds: int = 1
     law: Law | None = None
     biased: bool = False
+    precision: float = 0.0
 
 
 def of_mechanism(method: str, arguments: dict[str, Any], source: Mechanism, law: Law | None, **more: Any) -> Candidate:

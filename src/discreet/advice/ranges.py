@@ -20,6 +20,8 @@ from discreet.privacy.exact import TOTAL
 
 PILOT = 0.1
 """The part of the people that "auto" asks first, unless told otherwise."""
+REPEATS = 60
+"""Reconstructions by which the error of "distribution" is known."""
 Part = tuple[float, Ranged]
 """A share of the people, and the mechanism that asks them."""
 
@@ -125,9 +127,11 @@ def _distribution(asked: Ask, people: Population, inside: tuple[float, float]) -
 
     def law(users: int) -> tuple[float, float]:
         if users not in found:
-            squared = range_estimate.predicted_distribution(source, masses, users, [(low, high)], repeats=60)
+            squared = range_estimate.predicted_distribution(source, masses, users, [(low, high)], repeats=REPEATS)
             found[users] = asked.domain.width / 2 * math.sqrt(float(squared[0]))
         width = (inside[1] - inside[0]) / 2
         return found[users], min(asked.z * found[users], width)
 
-    return of_mechanism("distribution/square-wave", {"method": "distribution"}, source, law)
+    return of_mechanism(
+        "distribution/square-wave", {"method": "distribution"}, source, law, precision=(2 * REPEATS) ** -0.5
+    )
