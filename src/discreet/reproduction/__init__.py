@@ -86,6 +86,12 @@ STUDIES = {
             "discreet.reproduction.privrm",
             "privrm.md",
         ),
+        Study(
+            "square-wave",
+            "Estimating Numerical Distributions under Local Differential Privacy",
+            "discreet.reproduction.square_wave",
+            "square-wave.md",
+        ),
     )
 }
 """The papers that are reproduced, by name."""
