@@ -40,7 +40,7 @@ ABOUT = {
     "best post-processing that it offers; and exact worst-case variances of means. Less is better. Raw estimates are "
     "of the same law, so their ratios must be near 1, and near 1 of the exact variance. The peers' EM ends "
     "after 10 000 iterations, before it has converged: its start, equal frequencies, then shows, which helps where "
-    "people are few and hurts where categories are many.",
+    "the truth is near it.",
     "distributions": "One iteration of EMS through the structured channel beside the same update with dense matrices, "
     "and whole reconstructions.",
     "programmes": "The programmes of AAA and minimax, beside HiGHS on the same lattice.",
