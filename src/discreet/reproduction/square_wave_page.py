@@ -88,7 +88,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
             AUTO,
             _ratios(settings),
             _misses(settings),
-            "On data where nothing was set (other samples of them were looked at once, before the rule was final):",
+            "On data where nothing was set (other reports on them were looked at once, before the rule was final):",
             _ratios(result["unseen"]),
         ],
         "Figure 2: distances": [
