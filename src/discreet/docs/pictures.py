@@ -33,10 +33,10 @@ def one_answer() -> "Figure":
     figure, axes = _canvas(height=2.7, legend_rows=1)
     places = np.arange(4)
     for shift, row, colour, who in ((-0.2, 0, BLUE, "never"), (0.2, 3, ORANGE, "daily")):
-        axes.bar(places + shift, table[row], width=0.36, color=colour, label=f"whoever would say “{who}”")
+        axes.bar(places + shift, table[row], width=0.36, color=colour, label=f"who holds “{who}”")
         for place in places:
             axes.text(
-                place + shift, table[row, place] + 0.012, f"{table[row, place]:.2f}", ha="center", fontsize=8, color=INK
+                place + shift, table[row, place] + 0.012, f"{table[row, place]:.3f}", ha="center", fontsize=8, color=INK
             )
     axes.set_xticks(places, labels)
     axes.grid(visible=False, axis="x")
