@@ -51,7 +51,8 @@ def test_adapted_noise_beats_every_one_round_mechanism_where_values_are_concentr
     assert second.variance(values).mean() < 0.9 * best
     weights = dc.simulate(plan, values, seed=1).details["weights"]
     assert math.isclose(sum(weights), 1)
-    assert 0.02 < weights[0] < 0.05  # the pilot counts for less than its share, for its noise is larger
+    asked = plan.expecting(20_000).round([]).share
+    assert 0.4 * asked < weights[0] < asked  # the pilot counts for less than its share, for its noise is larger
 
 
 def test_where_adapting_cannot_pay_everybody_is_asked_with_the_first_mechanism_and_it_says_so():
@@ -77,7 +78,7 @@ def test_plug_in_decoding_is_marked_as_biased_and_better_here():
 def test_plug_in_decoding_has_an_interval_of_its_own():
     values = gaussian(5000)
     shown = {
-        decode: dc.simulate(dc.Mean(UNIT, epsilon=1, method="aaa", decode=decode), values, seed=3)
+        decode: dc.simulate(dc.Mean(UNIT, epsilon=1, method="aaa", decode=decode, share=0.05), values, seed=3)
         for decode in ("average", "plug-in")
     }
     errors = {decode: estimate.details["standard_error"] for decode, estimate in shown.items()}
@@ -149,3 +150,19 @@ def test_very_few_people(people):
 def test_bad_options_are_named(call, why):
     with pytest.raises(dc.DiscreetError, match=why):
         call()
+
+
+def test_a_driver_that_knows_the_people_divides_them():
+    from discreet.plans.adaptive import chosen_share
+
+    domain = dc.Interval(-1, 1)
+    plan = dc.Mean(domain, 2.0, method="aaa")
+    assert plan.expecting(40_000).round([]).share == chosen_share(2.0, 40_000) < plan.round([]).share
+    assert dc.Mean(domain, 2.0, method="aaa", share=0.3).expecting(40_000).round([]).share == 0.3
+    duchi = dc.Mean(domain, 2.0, method="duchi")
+    assert duchi.expecting(40_000) is duchi
+    several = dc.Means([domain, domain], 2.0, method="aaa").expecting(40_000)
+    assert several.round([]).share == chosen_share(2.0, 20_000)
+    assert several.to_dict() == dc.Means([domain, domain], 2.0, method="aaa", people=40_000).to_dict()
+    told = dc.simulate(plan, np.full(40_000, 0.5), seed=1)
+    assert told.value == dc.simulate(plan.expecting(40_000), np.full(40_000, 0.5), seed=1).value

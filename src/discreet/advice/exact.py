@@ -6,6 +6,7 @@ are spread in a known way. Where an estimate is clipped, or is a ratio, it is av
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,11 +62,10 @@ def _noise(asked: Ask, variance: float, spread: float, scale: float) -> Law:
 def _adaptive(asked: Ask, people: Population, name: str, spread: float) -> Candidate:
     """Two rounds with weights n_i / (v_i + Var X); v_2 as pilots of that size make it."""
     steps = Adaptive(asked.domain, asked.epsilon, **ADAPTIVE[name])
-    scale, first = asked.domain.width / 2, steps.round([])
-    assert first is not None
+    scale = asked.domain.width / 2
 
     def law(users: int) -> tuple[float, float]:
-        pilot = max(1, round(first.share * users))
+        pilot = max(1, round(replace(steps, people=users).first_share * users))
         seconds = [steps.second(_pilot(steps, people, min(pilot, 1 << 18), seed))[0] for seed in range(PILOTS)]
         noise = np.array([steps.first.expected_variance(people.masses), _mean_noise(seconds, people)])
         counts = np.array([pilot, max(users - pilot, 1)])

@@ -132,6 +132,13 @@ class Plan(ABC):
         """Return the plan as JSON-ready values."""
         return {"question": self.question} | self.arguments()
 
+    def expecting(self, people: int) -> "Plan":
+        """Return the plan for so many people: itself, unless their number decides how they are divided into rounds.
+
+        Drivers that know the number beforehand (a simulation, a campaign) ask for it.
+        """
+        return self
+
     @abstractmethod
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
         """Return the round that follows the tallies so far, or None when there is none."""

@@ -27,8 +27,8 @@ class Mean(Plan):
     epsilon : float
         Privacy of each participant.
     method : str
-        A mean mechanism by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.adaptive`; say how many people are
-        expected with ``people``); or "auto": the least worst-case variance.
+        A mean mechanism by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.adaptive`; where nobody else knows
+        how many people to expect, say it with ``people``); or "auto": the least worst-case variance.
     level : float
         Of the confidence interval.
     options
@@ -72,6 +72,12 @@ class Mean(Plan):
             "method": self.method,
             "level": self.level,
         } | self._options
+
+    def expecting(self, people: int) -> "Mean":
+        """Return the plan for so many people: an adaptive one asks the fewer of them first, the more there are."""
+        if self.adaptive is None or {"people", "share"} & set(self._options):
+            return self
+        return Mean(self.domain, self.epsilon, self.method, self.level, **self._options, people=people)
 
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
         """Return the next round: one for a mechanism, two for the adaptive methods."""

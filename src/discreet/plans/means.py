@@ -183,6 +183,13 @@ class Means(Plan):
             "spread": self.spread,
         } | self._options
 
+    def expecting(self, people: int) -> "Means":
+        """Return the plan for so many people: an adaptive one asks the fewer of them first, the more there are."""
+        if not self.adaptive or {"people", "share"} & set(self._options):
+            return self
+        made = self.answers, self.names, self.level, self.spread
+        return Means(self.domains, self.epsilon, self.method, *made, **self._options, people=people)
+
     def round(self, tallies: Sequence[RoundTally]) -> Round | None:
         """Return the next round, with one channel a question: one round, or two for the adaptive methods."""
         asked: dict[str, Mechanism] = {}

@@ -55,6 +55,7 @@ def simulate(
         return _from_laws(plan, rows, _shares(weights, len(rows)), people, seed)
     if weights is not None:
         raise DiscreetError("weights are given without people; without people every value is one participant")
+    plan = plan.expecting(len(rows))
     entropy = Entropy() if seed is None else Entropy.seeded(seed)
     waiting = np.arange(len(rows))
     tallies: list[dict[str, Tally]] = []
@@ -88,7 +89,7 @@ def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, 
     from discreet.mechanisms.draws import check_people, draw_given, generator, multinomial
 
     people, random, clipped = check_people(people), generator(seed), 0.0
-    waiting = people
+    plan, waiting = plan.expecting(people), people
     tallies: list[dict[str, Tally]] = []
     while (asked := plan.round(tallies)) is not None:
         count = _asked(asked, waiting, people)

@@ -82,7 +82,7 @@ class Campaigns:
         check_dates(opens, closes)
         if admission not in ADMISSIONS:
             raise DiscreetError(f"admission is {admission!r}; allowed are {', '.join(ADMISSIONS)}")
-        made = read_plan(plan)
+        made = read_plan(plan) if participants is None else read_plan(plan).expecting(participants)
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan asks nobody anything: it has no first round")
