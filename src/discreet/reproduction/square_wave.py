@@ -164,6 +164,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "paper": (*cells.PAPER, cells.BUCKETS_FIRST),
     "moments": tuple(cells.MEANS),
     "others": tuple(cells.OTHERS),
+    "hybrid": tuple(cells.HYBRID),
     "auto": tuple(cells.OURS),
 }
 

@@ -54,9 +54,11 @@ OTHERS: dict[str, dict[str, Any]] = {
     "spline": {"method": "spline"},
 }
 """What the paper leaves out, the N-output paper's, and ours without spikes."""
+HYBRID: dict[str, dict[str, Any]] = {"hybrid": {"method": "hybrid"}}
+"""One reading, with an effect for every bucket."""
 OURS: dict[str, dict[str, Any]] = {"auto": {"method": "auto"}}
 """Our default, the slowest."""
-METHODS = PAPER | OTHERS | OURS
+METHODS = PAPER | OTHERS | HYBRID | OURS
 BUCKETS_FIRST = "EMS, buckets first"
 MEANS = {"SR": "duchi", "PM": "piecewise"}
 RAW = ("HH", "HaarHRR")
