@@ -141,7 +141,8 @@ class Frequency(Plan):
     method : str
         An oracle by name, or "auto": the cheapest report among those within ``tolerance`` of the least variance.
     post : str
-        "norm-sub" (default), "simplex", "mle" or "raw".
+        "norm-sub" (default), "simplex", "mle", "bayes" or "raw". "bayes" draws the estimates towards what all of them
+        suggest: where people are few or categories many, its mean squared error is usually far below the others'.
     level : float
         Of each interval.
     tolerance : float
@@ -241,9 +242,11 @@ def oracle_frequencies(oracle: Mechanism, tally: Tally) -> tuple[Floats, Floats]
         raise DiscreetError(f"the tally has {tally.n} reports; frequencies with intervals need at least 2")
     p, q = oracle.p, oracle.q
     raw = (oracle.support_counts(tally) / tally.n - q) / (p - q)
-    likely = np.clip(raw, 0.0, 1.0)
-    variance = oracle.frequency_variance(likely, tally.n) + likely * (1 - likely) / tally.n
-    return raw, np.sqrt(variance)
+    return raw, np.sqrt(_variance(oracle, np.clip(raw, 0.0, 1.0), tally.n))
+
+
+def _variance(oracle: Mechanism, f: Floats, n: int) -> Floats:
+    return oracle.frequency_variance(f, n) + f * (1 - f) / n
 
 
 def _maximum_likelihood(oracle: Mechanism, tally: Tally, raw: Floats) -> Floats:
@@ -253,10 +256,17 @@ def _maximum_likelihood(oracle: Mechanism, tally: Tally, raw: Floats) -> Floats:
     return em(oracle.operator(), tally.counts, stop="fixed-point").f
 
 
+def _posterior_means(oracle: Mechanism, tally: Tally, raw: Floats) -> Floats:
+    from discreet.estimation.shrinkage import shrink
+
+    return shrink(raw, lambda f: _variance(oracle, f, tally.n))
+
+
 POST: dict[str, Callable[[Mechanism, Tally, Floats], Floats]] = {
     "norm-sub": lambda oracle, tally, raw: norm_sub(raw),
     "simplex": lambda oracle, tally, raw: project(raw),
     "mle": _maximum_likelihood,
+    "bayes": _posterior_means,
     "raw": lambda oracle, tally, raw: raw,
 }
 
