@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.estimation.shrinkage import shrink
 from discreet.estimation.simplex import norm_sub
+from discreet.plans.registry import read_plan
 
 SHAPES = {
     "zipf": lambda d: 1 / np.arange(1, d + 1),
@@ -62,4 +63,4 @@ def test_the_plan_offers_it_beside_the_raw_estimate():
     assert estimate.post == "bayes"
     assert estimate.frequencies.sum() == pytest.approx(1)
     assert np.abs(estimate.frequencies - 1 / 64).max() < np.abs(estimate.raw - 1 / 64).max() / 5
-    assert dc.plans.registry.read_plan(plan.to_dict()).post == "bayes"
+    assert read_plan(plan.to_dict()).post == "bayes"
