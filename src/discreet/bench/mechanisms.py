@@ -86,7 +86,7 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
     for peer in kept:
         for side in ("client", "server"):
             clocks[f"{side} of {peer}"] = _peer_clock(settings, peer, source, side)
-    best = interleaved(clocks, settings.repeats)
+    best = interleaved(clocks, 3 * settings.repeats)
     beside = {side: _least(best, side, kept) for side in ("client", "server")}
     facts = {"bytes_of_a_report": source.report_bytes, **({"size": source.size} if not source.numeric else {})}
     plural = "" if words == 1 else "s"
