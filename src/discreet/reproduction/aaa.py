@@ -7,7 +7,6 @@ drawn. AAA *as published* is the paper's protocol (generalised randomised respon
 reuse) with noise that is private and of the right scale; *ours* is `Mean(method="aaa", people=n)`.
 """
 
-import datetime
 import math
 import time
 from collections.abc import Callable, Iterable
@@ -16,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet import __version__
 from discreet.mechanisms.base import Floats
 from discreet.optimize import adaptive_table, lattice_outputs, reach, solve, solve_highs
 from discreet.optimize.threads import single
@@ -121,13 +119,8 @@ def run(job: Job) -> dict[str, Any]:
         "columns": [[column.name, column.values.size] for column in columns],
     }
     cells = job.cells(tasks, settings)
-    result: dict[str, Any] = {
-        "paper": "aaa",
-        "date": datetime.date.today().isoformat(),
-        "version": __version__,
-        "quick": job.quick,
+    result = job.head("aaa", "SHA-256 of each cell's name and repeat (reproduction/job.py, seed_of)") | {
         "runs": runs,
-        "seeds": "SHA-256 of each cell's name and repeat (reproduction/job.py, seed_of)",
         "data": {
             "note": STAND_INS if any(column.paper for column in columns) else VENDORED,
             "columns": [{"name": c.name, "n": c.values.size, "range": [c.low, c.high]} for c in columns],
