@@ -53,9 +53,9 @@ setup-flower:  ## make .venv-flower: Flower pins older versions of what we use, 
 setup-peers: .venv-peers  ## make .venv-peers: pure-ldp and multi-freq-ldpy need older versions of what we use
 	@echo "Ready: 'discreet bench' finds it."
 
-.venv-peers: src/discreet/bench/constraints-peers.txt | $(STAMP)/test
+.venv-peers: benchmarks/src/discreet_benchmarks/constraints-peers.txt | $(STAMP)/test
 	@echo "Making .venv-peers"
-	@$(BIN)/python -m discreet.bench.peers && touch $@
+	@$(BIN)/python -m discreet_benchmarks.peers && touch $@
 
 .PHONY: test
 test: $(STAMP)/test system  ## run the fast tests and every example in the docstrings

@@ -4,7 +4,7 @@ make flower            in Flower's own environment; two to ten minutes
 python -m benchmarks.flower --rounds 3 --out out/flower.json
 
 500 nodes with shards of the N-output paper's data set, 10 % of them in each of 50 rounds, epsilon 5 a round. Shards,
-first model and training are those of the in-process simulator (`discreet.reproduction.federated`), so the two must
+first model and training are those of the in-process simulator (`discreet_papers.federated`), so the two must
 agree; who is drawn is Flower's choice, and the noise is the operating system's: no seed.
 """
 
@@ -20,6 +20,7 @@ os.environ["FLWR_TELEMETRY_ENABLED"] = "0"  # Flower calls home unless told not 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 import numpy as np
+from discreet_papers.federated import CLIENTS, DRAWN, accuracy, first_model, local_updates, problem, shards
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
@@ -29,7 +30,6 @@ import discreet
 from discreet.federated import Updates
 from discreet.federated.flower import TallyStrategy, UpdateMod, flat
 from discreet.privacy.ledger import Ledger
-from discreet.reproduction.federated import CLIENTS, DRAWN, accuracy, first_model, local_updates, problem, shards
 
 SEED = 0
 

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from discreet_papers import data
+from discreet_papers.job import seed_of
+from discreet_papers.text import table
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries
-from discreet.reproduction import data
-from discreet.reproduction.job import seed_of
-from discreet.reproduction.text import table
 
 EPSILONS = (1.0, 4.0)
 PEOPLE = 2_000

@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreet as dc
-from discreet.files import Collection, Reports, privatize_file, tally_file
-from discreet.files.formats import ROWS, ReportFile, Sink
-from discreet.files.threads import in_order
+from discreet.drivers.files import Collection, Reports, privatize_file, tally_file
+from discreet.drivers.files.formats import ROWS, ReportFile, Sink
+from discreet.drivers.files.threads import in_order
 from discreet.tallies import Tally
 
 SIZE = 16
@@ -113,7 +113,7 @@ def by_spark(
     """Start Spark with so many cores and count with each number of partitions."""
     from pyspark.sql import SparkSession
 
-    from discreet.spark import tally_frame
+    from discreet.drivers.spark import tally_frame
 
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     options = {

@@ -20,7 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import discreet as dc
-from discreet.streams import Message, StreamTally, consume
+from discreet.drivers.streams import Message, StreamTally, consume
 
 MECHANISM = dc.mechanism("randomized-response", epsilon=1, size=8)
 PARTITIONS = ("0", "1", "2")

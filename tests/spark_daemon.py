@@ -8,11 +8,11 @@ import numpy as np
 from pyspark.daemon import manager
 
 import discreet as dc
-import discreet.spark
+import discreet.drivers.spark
 
 MECHANISM = dc.mechanism("randomized-response", epsilon=1, size=4)
 
 if __name__ == "__main__":
-    assert discreet.spark
+    assert discreet.drivers.spark
     MECHANISM.tally(MECHANISM.privatize(np.zeros(5000, dtype=np.int64)))
     manager()

@@ -7,10 +7,10 @@ import pytest
 import discreet as dc
 from discreet.advice import SHAPES, Population, epsilon_needed, error_curve, knots_prior
 from discreet.estimation.functionals import Variance as VarianceOf
-from discreet.mechanisms.privrm import METHODS as RANGES
+from discreet.mechanisms.numeric.privrm import METHODS as RANGES
 from discreet.mechanisms.registry import entries
 from discreet.metrics import wasserstein
-from discreet.plans.distribution import METHODS as DISTRIBUTIONS
+from discreet.plans.distribution.plan import METHODS as DISTRIBUTIONS
 from discreet.plans.registry import read_plan
 
 WAGE = dc.Interval(0, 100_000)

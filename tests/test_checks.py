@@ -6,9 +6,9 @@ import pytest
 import discreet as dc
 from discreet.checks import CheckFailed, check_mechanism
 from discreet.mechanisms.registry import entries
-from discreet.mechanisms.table import Table
-from discreet.mechanisms.unary import Unary, unary
-from discreet.mechanisms.window import Window
+from discreet.mechanisms.shapes.table import Table
+from discreet.mechanisms.shapes.unary import Unary, unary
+from discreet.mechanisms.shapes.window import Window
 from discreet.privacy.exact import TOTAL
 
 SMALL = {"size": 5}

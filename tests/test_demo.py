@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from discreet import demo, plots
+from discreet import plots
 from discreet.cli import app
+from discreet.demo import story as demo
 from discreet.plots import mean_mechanisms
 from discreet.report import Column, Picture, Row, Section, page
 

@@ -6,9 +6,9 @@ import urllib.request
 
 import pytest
 
-from discreet import demo
 from discreet.cli.demo import wait
-from discreet.demo_collector import over_http
+from discreet.demo import story as demo
+from discreet.demo.collector import over_http
 from discreet.errors import DiscreetError
 
 for module in demo.SERVICE:

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from site_tools import pages, pictures
 
 import discreet as dc
-from discreet.docs import pages, pictures
 from discreet.mechanisms.registry import entries
 
 ROOT = Path(__file__).parent.parent

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.errors import DiscreetError, DomainError, WireError
-from discreet.files import (
+from discreet.drivers.files import (
     Collection,
     Reports,
     estimate_file,
@@ -27,6 +26,7 @@ from discreet.files import (
     privatize_frame,
     tally_file,
 )
+from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.plans.base import Channel, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.tallies import Tally
@@ -513,7 +513,7 @@ def test_an_empty_file_has_no_answer(tmp_path):
 
 @pytest.mark.slow
 def test_memory_is_bounded():
-    from discreet.bench.files import run
+    from discreet_benchmarks.files import run
 
     found = run(20_000_000)
     for step in ("privatize", "estimate"):

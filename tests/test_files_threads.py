@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet.drivers.files import Collection, estimate_file, formats, merge, privatize_file, tally_file, threads
+from discreet.drivers.files.formats import Source, parts_of
 from discreet.errors import DiscreetError, WireError
-from discreet.files import Collection, estimate_file, formats, merge, privatize_file, tally_file, threads
-from discreet.files.formats import Source, parts_of
 
 N = 12_000
 CELL = {"cell": dc.Frequency(dc.Categories(range(4)), epsilon=20, method="randomized-response")}

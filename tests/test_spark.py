@@ -10,12 +10,12 @@ import pytest
 from pyspark.sql import functions as F
 
 import discreet as dc
+from discreet.drivers.files import Cell, Collection, estimate_file
+from discreet.drivers.files import privatize_frame as privatize_table
+from discreet.drivers.spark import estimate_frame, privatize_frame, reports_of, tally_frame
 from discreet.errors import DiscreetError, DomainError, WireError
-from discreet.files import Cell, Collection, estimate_file
-from discreet.files import privatize_frame as privatize_table
 from discreet.plans.base import Channel, Plan, Round
 from discreet.plans.registry import QUESTIONS
-from discreet.spark import estimate_frame, privatize_frame, reports_of, tally_frame
 from discreet.tallies import Tally
 
 pytestmark = pytest.mark.xdist_group("spark")  # one Java for all of them
@@ -160,7 +160,7 @@ def test_a_partition_that_is_tried_again_is_counted_once(people, tmp_path):
 def test_large_states_are_merged_by_workers(people, tmp_path, monkeypatch):
     reports = privatize_frame(people, CELL, str(tmp_path / "r")).repartition(40)
     plain = tally_frame(reports)["cell"]
-    monkeypatch.setattr("discreet.spark._LARGE_STATE", 0)
+    monkeypatch.setattr("discreet.drivers.spark._LARGE_STATE", 0)
     assert tally_frame(reports)["cell"] == plain
 
 
@@ -217,7 +217,7 @@ def test_two_rounds_of_a_real_plan(people, tmp_path):
 
 
 def test_a_cluster_must_be_able_to_tell_people_apart(people, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.spark._is_local", lambda context: False)
+    monkeypatch.setattr("discreet.drivers.spark._is_local", lambda context: False)
     with pytest.raises(DiscreetError, match="name the column that tells people apart, or call setCheckpointDir"):
         privatize_frame(people, TWO_ROUNDS, str(tmp_path / "r"))
 
@@ -339,7 +339,7 @@ def test_no_two_workers_share_a_stream(spark):
 
 
 def test_ten_thousand_states_are_merged_exactly():
-    from discreet.spark import _merge_states, _merged, _state
+    from discreet.drivers.spark import _merge_states, _merged, _state
 
     mechanism = dc.mechanism("randomized-response", 1, size=5)
     odd = (1 << 53) - 1  # beyond what floating-point numbers add

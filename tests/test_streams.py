@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet.drivers.files import Collection
+from discreet.drivers.streams import Message, StreamTally, consume, merge_states
 from discreet.errors import DiscreetError, WireError
-from discreet.files import Collection
-from discreet.streams import Message, StreamTally, consume, merge_states
 from discreet.tallies import Tally
 
 MECHANISM = dc.mechanism("randomized-response", 1, size=8)

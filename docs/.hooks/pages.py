@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
-
-from discreet.docs.pages import mechanism_pages, navigation
+from site_tools.pages import mechanism_pages, navigation
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}

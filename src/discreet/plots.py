@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from discreet.plans.distribution_estimate import DistributionEstimate
+    from discreet.plans.distribution.answer import DistributionEstimate
     from discreet.plans.frequency import FrequencyEstimate
 
 __all__ = [

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, page, run
+from discreet_benchmarks.peers import Peers, interpreter
+from discreet_benchmarks.rows import MEANING, PER_REPORT, Missing, Row, Settings
+from discreet_benchmarks.scaling import slope
+from discreet_benchmarks.timing import clock, interleaved
 from typer.testing import CliRunner
 
-from discreet.bench import PARTS, accuracy, chosen, mechanisms, page, run
-from discreet.bench.peers import Peers, interpreter
-from discreet.bench.rows import MEANING, PER_REPORT, Missing, Row, Settings
-from discreet.bench.scaling import slope
-from discreet.bench.timing import clock, interleaved
 from discreet.cli import app
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import entries, mechanism

@@ -10,8 +10,8 @@ from discreet.estimation import em as em_module
 from discreet.estimation.compiled import parts
 from discreet.estimation.em import em, ems, joint
 from discreet.estimation.two_phase import two_phase_em
-from discreet.mechanisms.operators import Band as MechanismBand
 from discreet.mechanisms.registry import mechanism
+from discreet.operators import Band as MechanismBand
 
 BUCKETS = 64
 

@@ -152,7 +152,7 @@ def test_rounded_band(positions: int, buckets: int) -> None:
 
 
 def test_bands_of_other_rooms_are_recognised() -> None:
-    from discreet.mechanisms.operators import Band as MechanismBand
+    from discreet.operators import Band as MechanismBand
 
     flat = MechanismBand(20, np.full(5, 0.3), 0.1)
     found = as_band(flat)

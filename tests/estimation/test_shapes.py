@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.estimation.shapes import _betas, _shapes, averaged
-from discreet.plans.adaptive import Adaptive
+from discreet.plans.mean.adaptive import Adaptive
 
 KNOTS = np.linspace(-1, 1, 17)
 

@@ -6,10 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-from discreet.reproduction import n_output_federated as study
-from discreet.reproduction import n_output_federated_page as page
-from discreet.reproduction.text import table
+from discreet_papers.n_output import federated as study
+from discreet_papers.n_output import federated_page as page
+from discreet_papers.text import table
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEXT = (DOCS / "federated.md").read_text("utf-8")

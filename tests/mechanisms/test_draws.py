@@ -10,18 +10,18 @@ from scipy.stats import chi2
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.count_mean_sketch import count_mean_sketch
+from discreet.mechanisms.categorical.count_mean_sketch import count_mean_sketch
+from discreet.mechanisms.categorical.haar_bit import haar_bit
+from discreet.mechanisms.categorical.hadamard_response import hadamard_response
+from discreet.mechanisms.categorical.local_hashing import local_hashing
+from discreet.mechanisms.categorical.subset_selection import subset_selection
 from discreet.mechanisms.draws import MOST_REPORTS, check_people, draw_given, generator, multinomial
-from discreet.mechanisms.haar_bit import haar_bit
-from discreet.mechanisms.hadamard_response import hadamard_response
-from discreet.mechanisms.laplace import truncated_laplace
-from discreet.mechanisms.local_hashing import local_hashing
-from discreet.mechanisms.mixture import Mixture
-from discreet.mechanisms.privrm import outside_symbol
-from discreet.mechanisms.ranged import OUTSIDE
+from discreet.mechanisms.numeric.laplace import truncated_laplace
+from discreet.mechanisms.numeric.privrm import outside_symbol
 from discreet.mechanisms.registry import entries
-from discreet.mechanisms.subset_selection import subset_selection
-from discreet.mechanisms.window import flat_window
+from discreet.mechanisms.shapes.mixture import Mixture
+from discreet.mechanisms.shapes.ranged import OUTSIDE
+from discreet.mechanisms.shapes.window import flat_window
 
 SIGNIFICANCE = 1e-6
 PEOPLE = 300_000

@@ -5,8 +5,8 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.hadamard_response import hadamard_response
-from discreet.mechanisms.profile import profile_window
+from discreet.mechanisms.categorical.hadamard_response import hadamard_response
+from discreet.mechanisms.shapes.profile import profile_window
 from discreet.privacy.exact import TOTAL
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Mechanism, mechanism
-from discreet.mechanisms.hybrid_np import hybrid_np, hybrid_np_share, hybrid_np_worst_case, hybrid_tp
-from discreet.mechanisms.laplace import laplace, truncated_laplace
-from discreet.mechanisms.n_output import best_design, best_outputs, fixed_outputs, n_output
-from discreet.mechanisms.n_output_design import Design, design, peak, shares, theorem_4, three_output_p0
-from discreet.mechanisms.piecewise import best_zeta, piecewise_variance
-from discreet.mechanisms.three_output import plateau_output, three_output
+from discreet.mechanisms.numeric.hybrid_np import hybrid_np, hybrid_np_share, hybrid_np_worst_case, hybrid_tp
+from discreet.mechanisms.numeric.laplace import laplace, truncated_laplace
+from discreet.mechanisms.numeric.n_output import best_design, best_outputs, fixed_outputs, n_output
+from discreet.mechanisms.numeric.n_output_family import Design, design, peak, shares, theorem_4, three_output_p0
+from discreet.mechanisms.numeric.piecewise import best_zeta, piecewise_variance
+from discreet.mechanisms.numeric.three_output import plateau_output, three_output
 
 REFERENCE = json.loads((Path(__file__).parent / "means_reference.json").read_text())
 ROWS = REFERENCE["rows"] + REFERENCE["more"]

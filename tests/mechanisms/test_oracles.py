@@ -14,17 +14,17 @@ import pytest
 from discreet.checks import SIGNIFICANCE, check_mechanism, chi_square
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
 from discreet.mechanisms import Mechanism, mechanism
-from discreet.mechanisms.basic_rappor import rappor
-from discreet.mechanisms.bit_vector import BitVector
-from discreet.mechanisms.count_mean_sketch import Sketch, count_mean_sketch
-from discreet.mechanisms.hadamard_randomized_response import hadamard_randomized_response
-from discreet.mechanisms.hadamard_response import hadamard_response
-from discreet.mechanisms.hash_family import POLYNOMIALS, HashFamily
-from discreet.mechanisms.local_hashing import best_buckets, local_hashing
-from discreet.mechanisms.oracle import below, below_law, largest_hit, unevenness
-from discreet.mechanisms.projective_geometry import coordinates, projective_geometry
-from discreet.mechanisms.subset_selection import Subset, best_k, subset_selection
-from discreet.mechanisms.unary import Unary
+from discreet.mechanisms.categorical.basic_rappor import rappor
+from discreet.mechanisms.categorical.count_mean_sketch import Sketch, count_mean_sketch
+from discreet.mechanisms.categorical.hadamard_randomized_response import hadamard_randomized_response
+from discreet.mechanisms.categorical.hadamard_response import hadamard_response
+from discreet.mechanisms.categorical.hash_family import POLYNOMIALS, HashFamily
+from discreet.mechanisms.categorical.local_hashing import best_buckets, local_hashing
+from discreet.mechanisms.categorical.projective_geometry import coordinates, projective_geometry
+from discreet.mechanisms.categorical.subset_selection import Subset, best_k, subset_selection
+from discreet.mechanisms.shapes.bit_vector import BitVector
+from discreet.mechanisms.shapes.oracle import below, below_law, largest_hit, unevenness
+from discreet.mechanisms.shapes.unary import Unary
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL, exp_below, two_weights
 

@@ -7,15 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from discreet import checks
-from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.duchi import duchi
-from discreet.mechanisms.hybrid import hybrid
-from discreet.mechanisms.piecewise import piecewise
-from discreet.mechanisms.privrm import METHODS, fill, outside_symbol, range_mechanism
-from discreet.mechanisms.range_levels import (
+from discreet_papers.privrm.closed_forms import (
     HYBRID_SWITCH,
     draw_ratios,
     largest_split,
@@ -24,8 +16,16 @@ from discreet.mechanisms.range_levels import (
     split_level,
     star_level,
 )
-from discreet.mechanisms.ranged import OUTSIDE, Ranged, envelope
+
+from discreet import checks
+from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.numeric.duchi import duchi
+from discreet.mechanisms.numeric.hybrid import hybrid
+from discreet.mechanisms.numeric.piecewise import piecewise
+from discreet.mechanisms.numeric.privrm import METHODS, fill, outside_symbol, range_mechanism
 from discreet.mechanisms.registry import entries
+from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged, envelope
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL
 

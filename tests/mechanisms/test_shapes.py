@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.mechanisms.mixture import COIN, mix
-from discreet.mechanisms.operators import spread
-from discreet.mechanisms.table import Table
-from discreet.mechanisms.unary import Unary, unary
-from discreet.mechanisms.window import Window, flat_weights, flat_window, lattice
+from discreet.mechanisms.shapes.mixture import COIN, mix
+from discreet.mechanisms.shapes.table import Table
+from discreet.mechanisms.shapes.unary import Unary, unary
+from discreet.mechanisms.shapes.window import Window, flat_weights, flat_window, lattice
+from discreet.operators import spread
 from discreet.privacy.exact import TOTAL, exp_below
 
 EPSILONS = st.floats(0.05, 10)

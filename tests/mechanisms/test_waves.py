@@ -6,10 +6,10 @@ import pytest
 
 import discreet as dc
 from discreet.estimation.band import as_band
-from discreet.mechanisms.general_wave import wave_shape
-from discreet.mechanisms.haar_bit import haar_bit
-from discreet.mechanisms.profile import profile_weights
-from discreet.mechanisms.square_wave import wave_width
+from discreet.mechanisms.categorical.haar_bit import haar_bit
+from discreet.mechanisms.numeric.general_wave import wave_shape
+from discreet.mechanisms.numeric.square_wave import wave_width
+from discreet.mechanisms.shapes.profile import profile_weights
 from discreet.privacy.exact import TOTAL, exp_below
 
 # b, p, q of section 5.4 at 256 buckets, from an independent implementation.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.plans.adaptive import Adaptive
+from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.registry import read_plan
 
 UNIT = dc.Interval(-1, 1)
@@ -153,7 +153,7 @@ def test_bad_options_are_named(call, why):
 
 
 def test_a_driver_that_knows_the_people_divides_them():
-    from discreet.plans.adaptive import chosen_share
+    from discreet.plans.mean.adaptive import chosen_share
 
     domain = dc.Interval(-1, 1)
     plan = dc.Mean(domain, 2.0, method="aaa")

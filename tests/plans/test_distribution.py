@@ -4,14 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from discreet_papers.square_wave.cells import SHAPES, coverage_cell
 
 import discreet as dc
 from discreet.metrics import kolmogorov_smirnov, wasserstein
 from discreet.plans.base import Bucket
-from discreet.plans.distribution import METHODS
-from discreet.plans.distribution_designs import layer_sizes
+from discreet.plans.distribution.designs import layer_sizes
+from discreet.plans.distribution.plan import METHODS
 from discreet.plans.registry import read_plan
-from discreet.reproduction.square_wave_cells import SHAPES, coverage_cell
 from discreet.tallies import Tally
 
 DOMAIN = dc.Interval(-20, 80)

@@ -9,13 +9,13 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms.privrm import METHODS, range_mechanism
-from discreet.mechanisms.ranged import OUTSIDE, Ranged
-from discreet.plans import range_estimate
-from discreet.plans.range_design import Belief, RangeEncoder, predicted_variance, ranked
+from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
+from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.plans.range_mean import RangeMean
-from discreet.plans.range_means import RangeMeans
-from discreet.plans.range_region import dense_region, mean_error
+from discreet.plans.range_mean import answer as range_estimate
+from discreet.plans.range_mean.designs import Belief, RangeEncoder, predicted_variance, ranked
+from discreet.plans.range_mean.region import dense_region, mean_error
+from discreet.plans.range_mean.several import RangeMeans
 from discreet.tallies import Tally
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "mechanisms" / "ranged_reference.json").read_text())

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet_papers import STUDIES
+from discreet_papers.aaa import core
+from discreet_papers.aaa import study as aaa
+from discreet_papers.aaa.claims import against, claims, rival
 
 import discreet as dc
-from discreet.reproduction import STUDIES, aaa
-from discreet.reproduction import aaa_core as core
-from discreet.reproduction.aaa_claims import against, claims, rival
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from benchmarks import means_accuracy
+from discreet_papers import STUDIES
+from discreet_papers.n_output import page as n_output_page
+from discreet_papers.n_output import study as n_output
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.reproduction import STUDIES, n_output, n_output_page
 
 ROOT = Path(__file__).parents[2]
 pytest.importorskip("matplotlib")

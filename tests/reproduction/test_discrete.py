@@ -6,12 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from discreet.estimation.em import em
-from discreet.mechanisms import mechanism
-from discreet.mechanisms.basic_rappor import rappor
-from discreet.reproduction import STUDIES, data, discrete
-from discreet.reproduction.discrete_laws import (
+from discreet_papers import STUDIES, data
+from discreet_papers.discrete import study as discrete
+from discreet_papers.discrete.laws import (
     COLUMNS,
     PublicHadamard,
     binomial_counts,
@@ -21,7 +18,11 @@ from discreet.reproduction.discrete_laws import (
     real_counts,
     support_counts,
 )
-from discreet.reproduction.job import Job
+from discreet_papers.job import Job
+
+from discreet.estimation.em import em
+from discreet.mechanisms import mechanism
+from discreet.mechanisms.categorical.basic_rappor import rappor
 
 ROOT = Path(__file__).parents[2]
 COUNTS = np.array([700, 250, 40, 10, 0])

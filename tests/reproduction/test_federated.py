@@ -4,11 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet_papers import federated
+from discreet_papers.job import Job
+from discreet_papers.n_output import federated as n_output_federated
 
 import discreet as dc
 from discreet.federated import Updates
-from discreet.reproduction import federated, n_output_federated
-from discreet.reproduction.job import Job
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,10 +1,9 @@
 """The frame of the papers' pages: what was run, verdicts in three columns, sections; and verdicts that can fail."""
 
 import pytest
-
-from discreet.reproduction import frame
-from discreet.reproduction.job import Job
-from discreet.reproduction.verdicts import FAILS, HOLDS, WRONG, claim, count
+from discreet_papers import frame
+from discreet_papers.job import Job
+from discreet_papers.verdicts import FAILS, HOLDS, WRONG, claim, count
 
 
 @pytest.mark.parametrize(("verdict", "said"), [(True, HOLDS), (False, FAILS), (WRONG, WRONG)])

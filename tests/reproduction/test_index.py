@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-
-from discreet.reproduction import STUDIES, html
-from discreet.reproduction.index import FILE, index
-from discreet.reproduction.job import Job
-from discreet.reproduction.verdicts import WRONG, claim
+from discreet_papers import STUDIES, html
+from discreet_papers.index import FILE, index
+from discreet_papers.job import Job
+from discreet_papers.verdicts import WRONG, claim
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,9 +5,9 @@ import math
 from pathlib import Path
 
 import pytest
-
-from discreet.reproduction import STUDIES, n_output
-from discreet.reproduction.n_output_claims import claims
+from discreet_papers import STUDIES
+from discreet_papers.n_output import study as n_output
+from discreet_papers.n_output.claims import claims
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet_papers.job import Job
+from discreet_papers.n_output import distributions, means
+from discreet_papers.n_output.claims import claims
+from discreet_papers.verdicts import FAILS, HOLDS, WRONG
 
 import discreet as dc
-from discreet.reproduction import n_output_distributions as distributions
-from discreet.reproduction import n_output_means as means
-from discreet.reproduction.job import Job
-from discreet.reproduction.n_output_claims import claims
-from discreet.reproduction.verdicts import FAILS, HOLDS, WRONG
 
 ROOT = Path(__file__).parents[2]
 

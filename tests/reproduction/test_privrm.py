@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet_papers import STUDIES
+from discreet_papers.privrm import levels as privrm_levels
+from discreet_papers.privrm import study as privrm
+from discreet_papers.privrm.claims import auto, claims
 
 import discreet as dc
-from discreet.mechanisms.privrm import range_mechanism
-from discreet.plans.range_design import RangeEncoder, predicted_variance
-from discreet.plans.range_estimate import ratio
-from discreet.reproduction import STUDIES, privrm, privrm_levels
-from discreet.reproduction.privrm_claims import auto, claims
+from discreet.mechanisms.numeric.privrm import range_mechanism
+from discreet.plans.range_mean.answer import ratio
+from discreet.plans.range_mean.designs import RangeEncoder, predicted_variance
 
 ROOT = Path(__file__).parents[2]
 EXACT = {

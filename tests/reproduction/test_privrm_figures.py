@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet_papers.privrm import figures
+from discreet_papers.privrm import levels as privrm_levels
+from discreet_papers.privrm import study as privrm
+from discreet_papers.privrm.figures_claims import ADJUSTED, claims
+from discreet_papers.verdicts import HOLDS, WRONG
 
 import discreet as dc
-from discreet.reproduction import privrm, privrm_levels
-from discreet.reproduction import privrm_figures as figures
-from discreet.reproduction.privrm_figures_claims import ADJUSTED, claims
-from discreet.reproduction.verdicts import HOLDS, WRONG
 
 ROOT = Path(__file__).parents[2]
 
@@ -70,7 +71,7 @@ def test_tiny_cells(question):
 
 
 def test_stand_ins_without_the_papers_data(tmp_path):
-    from discreet.reproduction.job import Job
+    from discreet_papers.job import Job
 
     questions = privrm.columns(Job(data=tmp_path))
     assert [q.name for q in questions] == ["wages, 50 000 to 100 000", "wages, lower half", "clicks, lower half"]

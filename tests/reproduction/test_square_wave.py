@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from discreet_papers import STUDIES
+from discreet_papers.square_wave import cells
+from discreet_papers.square_wave import study as square_wave
+from discreet_papers.square_wave.claims import claims, leads, ratio_to_better
 
 from discreet.domains import Interval
-from discreet.reproduction import STUDIES, square_wave
-from discreet.reproduction import square_wave_cells as cells
-from discreet.reproduction.square_wave_claims import claims, leads, ratio_to_better
 
 ROOT = Path(__file__).parents[2]
 FEW = cells.Sample("few", np.random.default_rng(0).beta(5, 2, 4000), Interval(0, 1), 64)

@@ -15,8 +15,8 @@ import numpy as np
 import uvicorn
 
 import discreet as dc
-from discreet import envelope
-from discreet.client import Campaign, Collector
+from discreet.device.client import Campaign, Collector
+from discreet.messages import uploads as envelope
 from discreet.plans.base import Channel, Estimate, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.service import Settings, Store, create_app

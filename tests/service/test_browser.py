@@ -15,7 +15,7 @@ import pytest
 from tests.service.running import Running, running
 
 import discreet as dc
-from discreet import envelope
+from discreet.messages import uploads as envelope
 
 HOW = (
     "no chromium with chromedriver and selenium here; 'make system' installs Debian's packages chromium and "

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from tests.service.running import Process, one_hot_plan
 
-from discreet import envelope
-from discreet.client import Collector, CollectorError, upload
+from discreet.device.client import Collector, CollectorError, upload
+from discreet.messages import uploads as envelope
 from discreet.service import Store
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns

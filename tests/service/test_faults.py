@@ -15,8 +15,8 @@ import pytest
 from sqlalchemy import event
 from tests.service.running import one_hot_plan, reports_of, running
 
-from discreet import envelope
-from discreet.client import CollectorError, upload
+from discreet.device.client import CollectorError, upload
+from discreet.messages import uploads as envelope
 from discreet.service.store import NEWEST, Store
 
 

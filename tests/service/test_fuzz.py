@@ -9,8 +9,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from tests.service.running import call, one_hot_plan, reports_of, running
 
-from discreet.envelope import MEDIA_TYPE, read_upload
 from discreet.errors import WireError
+from discreet.messages.uploads import MEDIA_TYPE, read_upload
 from discreet.service import Settings, Store, create_app
 
 DOCUMENTED = {200, 201, 400, 401, 404, 405, 408, 409, 413, 415, 422, 429}

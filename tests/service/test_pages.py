@@ -12,7 +12,7 @@ import pytest
 from tests.service.running import Running, TwoRounds, one_hot_plan, reports_of, running
 
 import discreet as dc
-from discreet.client import upload
+from discreet.device.client import upload
 from discreet.service import pages
 from discreet.service.views import advice, sure
 

@@ -12,9 +12,9 @@ import pytest
 from tests.service.running import TwoRounds, one_hot_plan, reports_of, running
 
 import discreet as dc
-from discreet import envelope
-from discreet.client import CollectorError, Outbox, upload
+from discreet.device.client import CollectorError, Outbox, upload
 from discreet.errors import PrivacyError
+from discreet.messages import uploads as envelope
 from discreet.plans.registry import QUESTIONS
 from discreet.privacy.ledger import BudgetError, Ledger
 
@@ -359,7 +359,7 @@ def test_the_client_refuses_what_it_cannot_verify(collector):
     with pytest.raises(PrivacyError, match="allows 1"):
         campaign.round(limit=1)
     document = collector.collector().get(f"/api/campaigns/{campaign.id}/round")
-    from discreet.client import VerifiedRound
+    from discreet.device.client import VerifiedRound
 
     liar = json.loads(json.dumps(document))
     weights = liar["channels"][0]["mechanism"]["weights"]

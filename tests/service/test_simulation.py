@@ -28,8 +28,8 @@ from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 from tests.service.running import TwoRounds
 
-from discreet import envelope
 from discreet.errors import DiscreetError
+from discreet.messages import uploads as envelope
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
 from discreet.service.settings import Settings

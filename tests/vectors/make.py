@@ -21,20 +21,20 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet import envelope
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms import entries
-from discreet.mechanisms.haar_bit import haar_bit
-from discreet.mechanisms.mixture import Mixture
-from discreet.mechanisms.oracle import PublicOracle
-from discreet.mechanisms.privrm import range_mechanism
-from discreet.mechanisms.ranged import Ranged
-from discreet.mechanisms.table import Table
-from discreet.mechanisms.unary import Unary
-from discreet.mechanisms.window import Window
+from discreet.mechanisms.categorical.haar_bit import haar_bit
+from discreet.mechanisms.numeric.privrm import range_mechanism
+from discreet.mechanisms.shapes.mixture import Mixture
+from discreet.mechanisms.shapes.oracle import PublicOracle
+from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.table import Table
+from discreet.mechanisms.shapes.unary import Unary
+from discreet.mechanisms.shapes.window import Window
+from discreet.messages import uploads as envelope
 from discreet.plans.base import Bucket
-from discreet.plans.range_design import RangeEncoder
+from discreet.plans.range_mean.designs import RangeEncoder
 from discreet.plans.variance import SquaredDeviation
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 

@@ -10,7 +10,7 @@ from discreet.advice.population import DEFAULT_SHAPE, Population
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Floats, Mechanism
-from discreet.mechanisms.haar_bit import HaarBit
+from discreet.mechanisms.categorical.haar_bit import HaarBit
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Plan, Round
 from discreet.plans.registry import read_plan
@@ -153,7 +153,7 @@ def ask(
         people = Population.of(DEFAULT_SHAPE, domains[0])
     inside = None
     if question == "range-mean":
-        from discreet.plans.range_design import check_range
+        from discreet.plans.range_mean.designs import check_range
 
         if low is None or high is None:
             raise DiscreetError("range-mean needs low=… and high=…, the range within the domain")

@@ -14,10 +14,10 @@ from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
 from discreet.advice.population import Population
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.registry import entries
-from discreet.plans.adaptive import Adaptive
 from discreet.plans.frequency import oracle_candidates
-from discreet.plans.mean import ADAPTIVE
-from discreet.plans.means import GUESSED_VARIANCE, Means
+from discreet.plans.mean.adaptive import Adaptive
+from discreet.plans.mean.plan import ADAPTIVE
+from discreet.plans.mean.several import GUESSED_VARIANCE, Means
 from discreet.plans.variance import SquaredDeviation
 from discreet.tallies import Tally
 
@@ -90,7 +90,7 @@ def _mean_noise(sources: Sequence[Mechanism], people: Population) -> float:
 
 def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]:
     """Return a histogram over equal buckets of [-1, 1] as weights of equally spaced knots, means kept."""
-    from discreet.mechanisms.operators import spread
+    from discreet.operators import spread
 
     weights = np.asarray(prior, dtype=np.float64)
     placed = spread(np.linspace(-1, 1, knots), weights.size) @ (weights / weights.sum())

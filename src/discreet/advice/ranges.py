@@ -10,12 +10,12 @@ import numpy as np
 from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
 from discreet.advice.exact import NODES, WEIGHTS, clipped_square
 from discreet.advice.population import Population
-from discreet.mechanisms.privrm import METHODS, SLOW, range_mechanism
-from discreet.mechanisms.ranged import Ranged
+from discreet.mechanisms.numeric.privrm import METHODS, SLOW, range_mechanism
 from discreet.mechanisms.registry import mechanism
-from discreet.mechanisms.window import Window
-from discreet.plans import range_estimate
-from discreet.plans.range_design import COARSE, INNERS, Belief, predicted_variance, ranked
+from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.window import Window
+from discreet.plans.range_mean import answer as range_estimate
+from discreet.plans.range_mean.designs import COARSE, INNERS, Belief, predicted_variance, ranked
 from discreet.privacy.exact import TOTAL
 
 PILOT = 0.1

@@ -16,7 +16,7 @@ from discreet.advice.population import Population
 from discreet.estimation import functionals
 from discreet.metrics import wasserstein
 from discreet.plans.base import Plan
-from discreet.plans.distribution import METHODS
+from discreet.plans.distribution.plan import METHODS
 from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance
 

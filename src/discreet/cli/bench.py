@@ -12,7 +12,7 @@ from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.bench.peers import Peers
+    from discreet_benchmarks.peers import Peers
 
 
 def register(app: typer.Typer) -> None:
@@ -54,9 +54,9 @@ def bench(
     scaling; beside pure-ldp, multi-freq-ldpy, dense EM and HiGHS; and beside what nothing can be faster than: keystream
     and memory. Times are CPU time, the best of interleaved repeats.
     """
-    from discreet.bench import chosen, run
-    from discreet.bench.page import html, markdown
-    from discreet.bench.rows import Settings
+    from discreet_benchmarks import chosen, run
+    from discreet_benchmarks.page import html, markdown
+    from discreet_benchmarks.rows import Settings
 
     if publish and not Path("docs").is_dir():
         raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
@@ -87,7 +87,7 @@ def bench(
 
 def _peers(named: Path | None, unwanted: bool) -> tuple["Peers | None", str]:
     """Start the peers; return them, or why there are none."""
-    from discreet.bench.peers import Peers, find
+    from discreet_benchmarks.peers import Peers, find
 
     if unwanted:
         return None, "not asked for"
@@ -125,12 +125,11 @@ class _Progress:
 
 
 def _show(found: dict[str, Any]) -> None:
+    from discreet_benchmarks import PARTS
+    from discreet_benchmarks.page import cells
     from rich import box
     from rich.markup import escape
     from rich.table import Table
-
-    from discreet.bench import PARTS
-    from discreet.bench.page import cells
 
     shown = console()
     for part, title in PARTS.items():

@@ -11,7 +11,7 @@ from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.client import Collector
+    from discreet.device.client import Collector
 
 group = typer.Typer(
     help="Start, watch and close campaigns of a collector, and take part in them.",
@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def connect(url: str, token: str | None) -> "Collector":
     """Return the collector."""
-    from discreet.client import Collector
+    from discreet.device.client import Collector
 
     return Collector(url, token, attempts=4)
 
@@ -165,7 +165,7 @@ def answer(
     as_json: Json = False,
 ) -> None:
     """Take part: verify the campaign, charge the ledger, send one randomised report."""
-    from discreet.client import Outbox
+    from discreet.device.client import Outbox
     from discreet.privacy.ledger import Ledger
 
     try:

@@ -12,7 +12,7 @@ from discreet.errors import DiscreetError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from discreet.demo import Demo, Section
+    from discreet.demo.story import Demo, Section
 
 
 def register(app: typer.Typer) -> None:
@@ -37,7 +37,7 @@ def demo(
     answers of every mechanism and writes a report with plots that opens in any browser, without network. Last, it
     starts a collector on this machine, and thousands of simulated participants answer it over HTTP.
     """
-    from discreet.demo import Demo
+    from discreet.demo.story import Demo
 
     asked = Demo(epsilon=epsilon, seed=seed, users=users, stay=stay)
     out.mkdir(parents=True, exist_ok=True)  # now, rather than fail at the end

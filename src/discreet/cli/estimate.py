@@ -31,7 +31,7 @@ def estimate(
     The file says what was asked and how it was randomised; every mechanism's certificate is computed again. Files of
     the same collection are counted together.
     """
-    from discreet.files import estimate_file
+    from discreet.drivers.files import estimate_file
 
     with progress("Counting reports") as told:
         answers = estimate_file(*files, progress=told)

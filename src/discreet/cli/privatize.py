@@ -10,7 +10,7 @@ from discreet.cli.common import Json, console, examples, parse_options, show_jso
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.files import Summary
+    from discreet.drivers.files import Summary
     from discreet.plans.base import Plan
 
 
@@ -65,7 +65,7 @@ def privatize(
     the file of reports. What was clipped or missing is told here, to the owner of the data, and is not in the reports.
     Every run spends epsilon again: make one file of reports for one table of people.
     """
-    from discreet.files import privatize_file
+    from discreet.drivers.files import privatize_file
 
     plans = read_questions(
         epsilon=epsilon,

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from discreet_papers import STUDIES, html, study
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
-from discreet.reproduction import STUDIES, html, study
 
 if TYPE_CHECKING:
-    from discreet.reproduction import Study
+    from discreet_papers import Study
 
 COLOURS = {"reproduced": "green", "not reproduced": "yellow", "paper in error": "red"}
 
@@ -71,10 +71,9 @@ def reproduce(
 
 
 def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool, part: str) -> dict[str, Any]:
+    from discreet_papers.frame import summary
+    from discreet_papers.job import Job
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    from discreet.reproduction.frame import summary
-    from discreet.reproduction.job import Job
 
     columns = (
         SpinnerColumn(),
@@ -102,7 +101,7 @@ def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool,
 
 def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, images: str) -> None:
     """Write results, plots and page of a study, and the index; pages as HTML too if they are to be read there."""
-    from discreet.reproduction.index import FILE, index
+    from discreet_papers.index import FILE, index
 
     results.mkdir(parents=True, exist_ok=True)
     pages.mkdir(parents=True, exist_ok=True)
@@ -124,10 +123,9 @@ def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, imag
 
 
 def _count(found: dict[str, dict[str, Any]], shown: Any) -> None:
+    from discreet_papers.verdicts import count
     from rich import box
     from rich.table import Table
-
-    from discreet.reproduction.verdicts import count
 
     table = Table(title="[bold]The papers' claims[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
     table.add_column("Paper")

@@ -225,7 +225,7 @@ class Mechanism(ABC):
     def _count(self, reports: Array) -> npt.NDArray[np.int64]:
         if len(reports) < 4096:
             return np.bincount(reports.astype(np.int64), minlength=self.alphabet).astype(np.int64)
-        from discreet.mechanisms.kernels import count_values
+        from discreet.mechanisms.kernels.numeric import count_values
 
         counts = np.zeros(self.alphabet, dtype=np.int64)
         count_values(reports, counts)
@@ -342,7 +342,7 @@ class Mechanism(ABC):
 
     def spread(self, bins: int) -> Any:
         """Return the sparse matrix S[knot, bucket]: the share of a uniform bucket that is rounded to a knot."""
-        from discreet.mechanisms.operators import spread
+        from discreet.operators import spread
 
         return spread(np.asarray(self.inputs, dtype=np.float64), bins)
 

@@ -66,10 +66,10 @@ def entries() -> dict[str, Entry]:
     """Return every registered mechanism; loads all modules of `discreet.mechanisms`."""
     global _loaded
     if not _loaded:
-        import discreet.mechanisms as package
+        from discreet.mechanisms import categorical, numeric
 
-        for module in iter_modules(package.__path__):
-            if module.name not in ("draws", "operators") and not module.name.startswith("kernels"):  # heavy, no entries
+        for package in (numeric, categorical):
+            for module in iter_modules(package.__path__):
                 import_module(f"{package.__name__}.{module.name}")
         _loaded = True
     return dict(_ENTRIES)

@@ -4,9 +4,9 @@ from discreet.plans.base import Channel, Estimate, Plan, Round
 from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
-from discreet.plans.means import Means
+from discreet.plans.mean.several import Means
 from discreet.plans.range_mean import RangeMean
-from discreet.plans.range_means import RangeMeans
+from discreet.plans.range_mean.several import RangeMeans
 from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance
 

@@ -31,11 +31,11 @@ def read_encoder(values: Any) -> Encoder:
 
             return SquaredDeviation(_interval(values), float(values["squared_deviation_from"]))
         if keys == {"attribute", "interval"}:
-            from discreet.plans.means import Attribute
+            from discreet.plans.mean.several import Attribute
 
             return Attribute(_whole(values["attribute"]), _interval(values))
         if keys == {"interval", "range", "region", "clip"}:
-            from discreet.plans.range_design import RangeEncoder
+            from discreet.plans.range_mean.designs import RangeEncoder
 
             (low, high), (first, last) = values["range"], values["region"]
             return RangeEncoder(_interval(values), low, high, (first, last), bool(values["clip"]))

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
 from discreet.plans.distribution import Distribution
-from discreet.plans.mean import best_mean_mechanism, decoded_mean
+from discreet.plans.mean.plan import best_mean_mechanism, decoded_mean
 
 METHODS = ("distribution", "two-round")
 

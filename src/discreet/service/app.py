@@ -19,8 +19,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from discreet import __version__, envelope
+from discreet import __version__
 from discreet.errors import DiscreetError
+from discreet.messages import uploads as envelope
 from discreet.plans.registry import read_plan
 from discreet.service.asked import round_document
 from discreet.service.bodies import CampaignChange, JsonUpload, NewCampaign, NewToken, PlanOnly, Some

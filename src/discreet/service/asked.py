@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet import envelope
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Array, Mechanism
-from discreet.mechanisms.oracle import PublicOracle
+from discreet.mechanisms.shapes.oracle import PublicOracle
+from discreet.messages import uploads as envelope
 from discreet.plans.base import Round
 from discreet.tallies import Tally
 

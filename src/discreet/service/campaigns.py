@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from sqlalchemy.engine import RowMapping
 
-from discreet import envelope
 from discreet.errors import DiscreetError
+from discreet.estimation.fit import Fit, goodness_of_fit
+from discreet.messages import uploads as envelope
 from discreet.optimize import threads
 from discreet.plans.base import Plan, Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked, round_document
-from discreet.service.fit import Fit, goodness_of_fit
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 from discreet.tallies import Tally

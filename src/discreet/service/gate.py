@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet import envelope
 from discreet.errors import WireError
+from discreet.messages import uploads as envelope
 from discreet.service.limits import RateLimit
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings

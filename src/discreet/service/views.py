@@ -16,9 +16,9 @@ from discreet.advice import Advice, advise
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import Estimate
-from discreet.plans.distribution_estimate import DistributionEstimate
+from discreet.plans.distribution.answer import DistributionEstimate
 from discreet.plans.frequency import FrequencyEstimate
-from discreet.plans.means import MeansEstimate
+from discreet.plans.mean.several import MeansEstimate
 from discreet.plans.registry import read_plan
 from discreet.plans.simulate import simulate
 from discreet.service import charts

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy.engine import Connection
 
-from discreet import envelope
 from discreet.errors import DiscreetError
+from discreet.messages import uploads as envelope
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
 from discreet.service.store import OpenRound, Store, StoreBusy, distinct

@@ -1,0 +1,104 @@
+"""Benchmarks: speed and accuracy beside the peers and beside the floors, in one run; `discreet bench` drives them.
+
+A part is a module with `PART`, its name, and `tasks(settings)`, which returns functions by name; each measures a few
+rows. Whatever is compared is measured in turn, in the same run, in CPU time, and the best of several repeats is kept.
+"""
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+from discreet.errors import DiscreetError
+from discreet_benchmarks.rows import MEANING, Missing, Row, Settings, Task, circumstances, load
+
+__all__ = ["PARTS", "chosen", "run"]
+
+PARTS = {
+    "mechanisms": "Clients and servers of every mechanism",
+    "accuracy": "Accuracy of frequencies and means",
+    "distributions": "Reconstruction of distributions",
+    "programmes": "Linear programmes",
+    "files": "Parquet files",
+    "service": "The collector",
+    "spark": "Spark",
+    "scaling": "Scaling with reports, categories and workers",
+}
+"""The parts, by name, in the order of the report, with their titles."""
+SLOW = ("spark",)
+"""Parts that a quick run leaves out unless they are named: Java and its workers take a minute to start."""
+
+
+def chosen(names: Iterable[str], settings: Settings) -> dict[str, dict[str, Task]]:
+    """Return the tasks by part: all, or those named as `part` or `part:task`.
+
+    Examples
+    --------
+    >>> [list(tasks) for tasks in chosen(["mechanisms:duchi"], Settings(quick=True)).values()]
+    [['duchi']]
+    """
+    asked = list(names) or [part for part in PARTS if not (settings.quick and part in SLOW)]
+    found: dict[str, dict[str, Task]] = {}
+    for name in asked:
+        part, _, task = name.partition(":")
+        if part not in PARTS:
+            raise DiscreetError(f"only is {name!r}; allowed are {', '.join(PARTS)}, and part:task")
+        tasks = import_module(f"discreet_benchmarks.{part}").tasks(settings)
+        if task and task not in tasks:
+            raise DiscreetError(f"only is {name!r}; allowed after {part}: are {', '.join(tasks)}")
+        found.setdefault(part, {}).update({task: tasks[task]} if task else tasks)
+    return {part: found[part] for part in PARTS if part in found}
+
+
+def run(
+    names: Iterable[str] = (),
+    settings: Settings | None = None,
+    progress: Callable[[str, int, int], None] = lambda text, done, total: None,
+    without_peers: str = "",
+) -> dict[str, Any]:
+    """Measure and return everything, JSON-ready.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Parts, or part:task; all unless given.
+    settings : Settings
+        Quick or thorough; the running peers, if there are any.
+    progress : callable
+        Called with what is measured, how many tasks are done, and how many there are.
+    without_peers : str
+        Why there are no peers.
+    """
+    names, settings = list(names), Settings() if settings is None else settings
+    parts = chosen(names, settings)
+    about = circumstances()
+    rows: list[Row] = []
+    failed: list[str] = []
+    notes = [f"No peers: {without_peers}"] if without_peers else []
+    if settings.peers is not None:
+        notes += [f"{name} does not run: {why}" for name, why in settings.peers.missing.items()]
+    notes += [
+        f"{part} is left out of a quick run: name it with --only" for part in PARTS if part not in parts and not names
+    ]
+    total, done = sum(map(len, parts.values())), 0
+    for part, tasks in parts.items():
+        for name, task in tasks.items():
+            progress(f"{part}: {name}", done, total)
+            try:
+                rows += task()
+            except Missing as missing:
+                notes.append(f"{part}:{name} is left out: {missing}")
+            except Exception as error:  # the other rows are worth having all the same
+                failed.append(f"{part}:{name}")
+                notes.append(f"{part}:{name} failed: {type(error).__name__}: {error}")
+            done += 1
+    about["machine"]["load_after"] = load()
+    return about | {
+        "quick": settings.quick,
+        "peers": settings.peers is not None,
+        "only": names,
+        "meaning": MEANING,
+        "notes": list(dict.fromkeys(notes)),
+        "rows": [row.to_dict() for row in rows],
+        "failed": failed,
+        "misses": [row.name for row in rows if row.meets is False],
+    }

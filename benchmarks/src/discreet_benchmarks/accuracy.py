@@ -1,0 +1,177 @@
+"""Accuracy: errors of frequencies beside the peers' at equal epsilon and people; exact variances of means.
+
+Frequencies: the same people (Zipf) answer ours and theirs, each with its own noise, and the squared errors are averaged
+over categories and repeats. Raw estimates of the same law must agree, with each other and with the exact variance: that
+is the check that the peers do the same thing. What differs is the post-processing. The peers' EM ends after 10 000
+iterations, long before it has converged when categories are many: what it started from, equal frequencies, then shows,
+which helps where the truth is near it. Means: no peer package has any, so the closed forms of the usual mechanisms
+stand beside ours.
+"""
+
+import math
+from collections import defaultdict
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.domains import Categories, Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.registry import mechanism
+from discreet.plans.frequency import POST, Frequency, oracle_frequencies
+from discreet.plans.mean import Mean
+from discreet_benchmarks.rows import Row, Settings, Task
+
+PART = "accuracy"
+EPSILON = 1.0
+ORACLES = (
+    "randomized-response",
+    "basic-rappor",
+    "optimized-unary",
+    "local-hashing",
+    "subset-selection",
+    "hadamard-response",
+    "hadamard-randomized-response",
+)
+LARGE_ORACLES = ("randomized-response", "optimized-unary", "hadamard-response", "hadamard-randomized-response")
+"""Those whose peers can count the reports of a large domain within a minute."""
+UNIT = "mean squared error"
+OURS = 8
+"""How often ours is repeated for once of theirs: it costs little, and only one side is then noisy."""
+
+
+def tasks(settings: Settings) -> dict[str, Task]:
+    """Return frequencies of few and of many people, and means."""
+    crowds = [(64, 10_000, 12), (64, 100_000, 3), (1024, 20_000, 1)]  # categories, people, repeats
+    if settings.quick:
+        crowds = [(64, 2_000, 12)]
+    found: dict[str, Task] = {
+        f"frequencies-{size}-{n}": partial(frequencies, settings, zipf(size, n), repeats) for size, n, repeats in crowds
+    }
+    return found | {"means": means}
+
+
+def zipf(size: int, people: int) -> Any:
+    """Return how many people hold each value, the first most often.
+
+    Examples
+    --------
+    >>> zipf(3, 11)
+    array([6, 3, 2])
+    """
+    share = 1 / np.arange(1, size + 1)
+    edges = np.rint(np.concatenate([[0], np.cumsum(share)]) / share.sum() * people)
+    return np.diff(edges).astype(np.int64)
+
+
+def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
+    """Measure the errors of every oracle that a peer has, and of the plan's own choice."""
+    truth, n, size = people / people.sum(), int(people.sum()), len(people)
+    ours: dict[tuple[str, str], list[float]] = defaultdict(list)
+    theirs: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    plan = Frequency(Categories(range(size)), EPSILON)
+    oracles = ORACLES if size <= 64 else LARGE_ORACLES
+    for _ in range(repeats):
+        for name in dict.fromkeys((*oracles, plan.method)):
+            for _ in range(OURS):
+                for post, error in _errors(name, people, truth).items():
+                    ours[name, post].append(error)
+            for peer in settings.peers_of(name) if name in oracles else []:
+                assert settings.peers is not None
+                request = {"do": "errors", "peer": peer, "size": size, "epsilon": EPSILON, "people": people.tolist()}
+                for kind, error in settings.peers.ask(**request)["errors"].items():
+                    theirs[name, peer, kind].append(error)
+    mine = {key: float(np.mean(errors)) for key, errors in ours.items()}
+    others = {key: float(np.mean(errors)) for key, errors in theirs.items()}
+    about = {"people": n, "repeats": repeats, "repeats_of_ours": OURS * repeats, "size": size, "epsilon": EPSILON}
+    which = f"d={size} n={n}"
+    rows = []
+    for name in oracles:
+        exact = float(mechanism(name, EPSILON, size=size).frequency_variance(truth, n).mean())
+        raw = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name and kind == "raw"})
+        rows.append(
+            Row(
+                PART, f"raw frequencies {name} {which}", "accuracy", UNIT, mine[name, "raw"], *raw, exact,
+                "the exact variance of the law", details=about,
+            )
+        )  # fmt: skip
+        least, post = min((e, kind) for (o, kind), e in mine.items() if o == name)
+        best = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name})
+        note = f"{post}"
+        details = about | {"post": {kind: e for (o, kind), e in mine.items() if o == name}} | _kinds(others, name)
+        rows.append(
+            Row(PART, f"frequencies {name} {which}", "accuracy", UNIT, least, *best, note=note, details=details)
+        )
+    best = _best({(peer, kind): e for (_, peer, kind), e in others.items()})
+    rows.append(
+        Row(
+            PART, f"frequencies by default {which}", "accuracy", UNIT, mine[plan.method, plan.post], *best,
+            note=f"{plan.method} and {plan.post} here; of the peers the best of all, in hindsight", details=about,
+        )
+    )  # fmt: skip
+    return rows
+
+
+def _errors(name: str, people: Any, truth: Any) -> dict[str, float]:
+    """Let everyone answer once; return the mean squared error after each post-processing."""
+    size = len(people)
+    oracle = mechanism(name, EPSILON, size=size)
+    tally = oracle.tally(oracle.privatize(np.repeat(np.arange(size), people)))
+    raw, _ = oracle_frequencies(oracle, tally)
+    found = {}
+    for post in POST:
+        try:
+            Frequency(Categories(range(size)), EPSILON, method=name, post=post)
+        except DiscreetError:  # maximum likelihood needs an oracle whose tally counts whole reports
+            continue
+        found[post] = float(np.mean((POST[post](oracle, tally, raw) - truth) ** 2))
+    return found
+
+
+def _best(found: dict[tuple[str, str], float]) -> tuple[float | None, str | None]:
+    if not found:
+        return None, None
+    (peer, kind), error = min(found.items(), key=lambda item: item[1])
+    return error, f"{peer}, {kind}"
+
+
+def _kinds(others: dict[tuple[str, str, str], float], name: str) -> dict[str, Any]:
+    return {"peers": {f"{peer}, {kind}": e for (o, peer, kind), e in others.items() if o == name}}
+
+
+def usual_variance(epsilon: float) -> tuple[float, str]:
+    """Return the least worst-case variance of Laplace, Duchi, piecewise and hybrid on [-1, 1], and whose it is.
+
+    Examples
+    --------
+    >>> variance, name = usual_variance(1.0)
+    >>> f"{variance:.4f}", name
+    ('4.2890', 'hybrid')
+    """
+    c, h = math.exp(epsilon), math.exp(epsilon / 2)
+    duchi = ((c + 1) / (c - 1)) ** 2
+    forms = {
+        "Laplace": 8 / epsilon**2,
+        "Duchi": duchi,
+        "piecewise": 4 * h / (3 * (h - 1) ** 2),
+        # piecewise with probability 1 - e^(-epsilon/2), Duchi otherwise [Wang et al. 2019, section III]
+        "hybrid": (h + 3) / (3 * h * (h - 1)) + duchi / h if epsilon > 0.61 else duchi,
+    }
+    name = min(forms, key=lambda form: forms[form])
+    return forms[name], name
+
+
+def means() -> list[Row]:
+    """Compare exact worst-case variances of one report."""
+    rows = []
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        chosen = Mean(Interval(-1, 1), epsilon=epsilon).mechanism
+        usual, name = usual_variance(epsilon)
+        rows.append(
+            Row(
+                PART, f"mean epsilon={epsilon:g}", "accuracy", "worst-case variance", chosen.worst_case_variance,
+                usual, f"{name}, closed form",
+                note=f"{chosen.name}, {chosen.certificate.bits} bits a report; exact, nothing is drawn",
+            )
+        )  # fmt: skip
+    return rows

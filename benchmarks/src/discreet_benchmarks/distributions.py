@@ -1,0 +1,138 @@
+"""Reconstruction of distributions: the structured channel beside the same update with dense matrices (BLAS).
+
+One iteration of EMS by the number of buckets; EMS and EM until they stop; the log-spline and the hybrid; the
+non-negative hierarchy, exact beside ADMM, which is how the paper finds it.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.estimation.band import Band
+from discreet.estimation.em import em, ems
+from discreet.estimation.hybrid import hybrid
+from discreet.estimation.spline import log_spline
+from discreet.estimation.tree import non_negative, sums
+from discreet.optimize.threads import single
+from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
+from discreet_benchmarks.timing import clock, interleaved
+
+PART = "distributions"
+EPSILON = 1.0
+PEOPLE = 1_000_000
+SIZES = (256, 1024, 4096)
+BESIDE = "dense EM, numpy and BLAS on one thread"
+
+
+def tasks(settings: Settings) -> dict[str, Task]:
+    """Return one task a size and question."""
+    found: dict[str, Task] = {f"em-{size}": partial(iteration, settings, size) for size in SIZES}
+    found |= {f"stop-{size}": partial(until_it_stops, settings, size) for size in SIZES[: 1 if settings.quick else 3]}
+    layers = (4, 5) if settings.quick else (4, 5, 6, 7)
+    found |= {f"hierarchy-{4**depth}": partial(hierarchy, settings, depth) for depth in layers}
+    return found
+
+
+def square_wave(size: int) -> Band:
+    """Return the channel of the discrete Square Wave with the paper's width."""
+    c = math.exp(EPSILON)
+    half = math.floor((EPSILON * c - c + 1) / (2 * c * (c - 1 - EPSILON)) * size)
+    far = 1 / ((2 * half + 1) * c + size - 1)
+    return Band(size, 2 * half + 1, c * far, far)
+
+
+def beta_histogram(size: int) -> Any:
+    """Return Beta(5, 2) in equal buckets."""
+    x = (np.arange(size) + 0.5) / size
+    f = x**4 * (1 - x)
+    return f / f.sum()
+
+
+def tally(channel: Band) -> Any:
+    """Return simulated counts of a million reports."""
+    law = channel @ beta_histogram(channel.positions)
+    return np.random.default_rng(1).multinomial(PEOPLE, law).astype(float)
+
+
+def dense_steps(matrix: Any, transposed: Any, counts: Any, steps: int) -> Any:
+    """EMS as one would write it with BLAS."""
+    f = np.full(matrix.shape[1], 1 / matrix.shape[1])
+    for _ in range(steps):
+        y = matrix @ f
+        f = f * (transposed @ (counts / y))
+        f /= f.sum()
+        f = 0.5 * f + 0.25 * (np.r_[f[0], f[:-1]] + np.r_[f[1:], f[-1]])
+        float(counts @ np.log(y))  # the stopping rule looks at the likelihood every time
+    return f
+
+
+def iteration(settings: Settings, size: int) -> list[Row]:
+    """Time one iteration of EMS with its log-likelihood, and hold the two answers to each other."""
+    channel = square_wave(size)
+    counts = tally(channel)
+    steps, few = max(50, 200_000 // size), 4 if size > 1024 else 40
+    matrix = channel.dense()
+    transposed = np.ascontiguousarray(matrix.T)
+
+    def ours(count: int) -> Any:
+        return ems(channel, counts, tolerance=1e-300, max_iterations=count).f
+
+    with single():
+        apart = float(np.abs(ours(few) - dense_steps(matrix, transposed, counts, few)).max())
+        best = interleaved(
+            {
+                "ours": clock(lambda: ours(steps), steps),
+                "dense": clock(lambda: dense_steps(matrix, transposed, counts, few), few),
+            },
+            settings.repeats,
+        )
+    details = {"size": size, "largest_difference": apart, "nanoseconds_per_bucket": 1e9 * best["ours"] / size}
+    return [
+        Row(
+            PART, f"EMS iteration d={size}", "speed", "seconds per iteration", best["ours"], best["dense"], BESIDE,
+            peer_target=PEER_TARGET, details=details,
+        )
+    ]  # fmt: skip
+
+
+def until_it_stops(settings: Settings, size: int) -> list[Row]:
+    """Time whole reconstructions."""
+    channel = square_wave(size)
+    counts = tally(channel)
+    n, p, q = PEOPLE // 5, 0.5, 1 / (math.exp(EPSILON) + 1)
+    rng = np.random.default_rng(2)
+    held = rng.multinomial(n, beta_histogram(size))
+    leaves = ((rng.binomial(held, p) + rng.binomial(n - held, q)) / n - q) / (p - q)
+    questions: dict[str, Callable[[], Any]] = {
+        "EMS, the paper's stop": lambda: ems(channel, counts),
+        "EMS, to its fixed point": lambda: ems(channel, counts, stop="fixed-point"),
+        "EM, the paper's stop": lambda: em(channel, counts, epsilon=EPSILON),
+        "log-spline": lambda: log_spline(channel, counts),
+    }
+    if not settings.quick:
+        questions["hybrid with leaf reports"] = lambda: hybrid(channel, counts, leaves, p=p, q=q, n=n)
+    with single():
+        best = interleaved({name: clock(action) for name, action in questions.items()}, 1 if settings.quick else 3)
+    return [Row(PART, f"{name} d={size}", "speed", "seconds", seconds) for name, seconds in best.items()]
+
+
+def hierarchy(settings: Settings, layers: int) -> list[Row]:
+    """Time the non-negative, consistent hierarchy nearest to noisy counts: exact, beside ADMM up to 1024 leaves."""
+    size = 4**layers
+    rng = np.random.default_rng(1)
+    truth = rng.dirichlet(np.full(size, 0.3))
+    noisy = [
+        layer + 0.02 * rng.standard_normal(layer.size) for layer in sums(truth, [4**k for k in range(1, layers + 1)])
+    ]
+    clocks = {"ours": clock(lambda: non_negative(noisy))}
+    details = {}
+    if size <= 1024:
+        apart = np.abs(non_negative(noisy) - non_negative(noisy, method="admm")).max()
+        details = {"largest_difference": float(apart)}
+        clocks["admm"] = clock(lambda: non_negative(noisy, method="admm"))
+    best = interleaved(clocks, 1 if settings.quick else 5)
+    slow, name = (best["admm"], "ADMM, as in the paper") if "admm" in best else (None, None)
+    return [Row(PART, f"hierarchy d={size}", "speed", "seconds", best["ours"], slow, name, details=details)]

@@ -1,0 +1,176 @@
+"""Clients and servers of every registered mechanism, beside the peers that have the same one and beside their floors.
+
+A client's floor is the keystream: as many random words as it draws for a report. A server's floor is memory: the
+bytes that it must read for a report, at the rate at which this machine reads a block that no cache holds.
+
+- A histogram reads the report and the 8-byte counter that it adds to.
+- Bit vectors are read as they are, a bit a category: their counters are touched once in thousands of reports.
+- Local hashing looks at every category for every report: it reads the report and a 2-byte counter a category.
+
+The peers take one value at a call; their cost a report is that of a loop over a list, on as many reports as fit in a
+fraction of a second. Ours is a batch. What one call for one report costs us is measured too, beside the same peers.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.categorical.count_mean_sketch import Sketch
+from discreet.mechanisms.categorical.local_hashing import LocalHashing
+from discreet.mechanisms.categorical.subset_selection import Subset
+from discreet.mechanisms.registry import Entry, entries
+from discreet.mechanisms.shapes.bit_vector import BitVector
+from discreet.privacy.entropy import Entropy
+from discreet_benchmarks.rows import FLOOR_TARGET, PEER_TARGET, PER_REPORT, Row, Settings, Task
+from discreet_benchmarks.timing import Clock, clock, interleaved, keystream, memory
+
+PART = "mechanisms"
+EPSILON = 1.0
+LARGE, SMALL = 1024, 16
+"""Categories: every mechanism is measured on the large domain, those that a peer has on the small one as well."""
+SKETCH = {"hashes": 64, "width": 1024}
+PRIOR = [1.0] * 17
+_FAR = 6.0
+"""Standard errors between a peer's measured law and ours at which the two are not the same mechanism."""
+
+
+def tasks(settings: Settings) -> dict[str, Task]:
+    """Return one task a mechanism."""
+    return {
+        name: partial(_rows, settings, entry)
+        for name, entry in sorted(entries().items())
+        if set(entry.needs) <= {"size", "prior"}
+    }
+
+
+def _rows(settings: Settings, entry: Entry) -> list[Row]:
+    if "size" not in entry.needs:
+        options = {"prior": PRIOR} if "prior" in entry.needs else {}
+        return _measure(settings, entry.build(EPSILON, **options), entry.name)
+    if entry.name == "count-mean-sketch":  # without hashing it is basic-rappor, which the peers have under that name
+        sketch = entry.build(EPSILON, size=LARGE, **SKETCH)
+        label = f"{entry.name} d={LARGE} {SKETCH['hashes']}x{SKETCH['width']}"
+        plain = _measure(settings, entry.build(EPSILON, size=LARGE), f"{entry.name} d={LARGE}")
+        return plain + _measure(settings, sketch, label, settings.peers_of(entry.name))
+    peers = settings.peers_of(entry.name)
+    sizes = (LARGE, SMALL) if peers else (LARGE,)
+    return [
+        row
+        for size in sizes
+        for row in _measure(settings, entry.build(EPSILON, size=size), f"{entry.name} d={size}", peers)
+    ]
+
+
+def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str] | None = None) -> list[Row]:
+    """Return the rows of a client in batches, of a server, and of one call for one report."""
+    words = source.words_per_report
+    n = max(2000, min(400_000 if settings.quick else 4_000_000, (8_000_000 if settings.quick else 40_000_000) // words))
+    x = np.linspace(-1, 1, n) if source.numeric else np.arange(n) * 7919 % source.size
+    entropy, one = Entropy(), 0.25 if source.numeric else 1
+    reports = _many(source, source.privatize(x))
+    calls = 20 if words > 100 else 200
+    needed, floor_is = bytes_read(source)
+    kept, notes = _same(settings, source, peers or [])
+    clocks: dict[str, Clock] = {
+        "client": clock(lambda: source.privatize(x, entropy), n),
+        "word": keystream(min(n * words, 1 << 22)),
+        "server": clock(lambda: source.tally(reports), len(reports)),
+        "byte": memory(),
+        "one": clock(lambda: [source.privatize(one, entropy) for _ in range(calls)], calls),
+        "draw": clock(lambda: [entropy.read(8 * words) for _ in range(calls)], calls),
+    }
+    for peer in kept:
+        for side in ("client", "server"):
+            clocks[f"{side} of {peer}"] = _peer_clock(settings, peer, source, side)
+    best = interleaved(clocks, 3 * settings.repeats)
+    beside = {side: _least(best, side, kept) for side in ("client", "server")}
+    facts = {"bytes_of_a_report": source.report_bytes, **({"size": source.size} if not source.numeric else {})}
+    plural = "" if words == 1 else "s"
+    return [
+        Row(
+            PART, f"client {label}", "speed", PER_REPORT, best["client"], *beside["client"],
+            words * best["word"], f"{words} word{plural} of the keystream", PEER_TARGET, FLOOR_TARGET, notes,
+            facts | {"words": words, "reports": n},
+        ),
+        Row(
+            PART, f"server {label}", "speed", PER_REPORT, best["server"], *beside["server"],
+            needed * best["byte"], floor_is, PEER_TARGET, FLOOR_TARGET,
+            "; ".join(filter(None, [notes, beyond(source)])),
+            facts | {"bytes_read": needed, "reports": len(reports), "gigabytes_per_second": 1e-9 / best["byte"]},
+        ),
+        Row(
+            PART, f"one report {label}", "latency", "seconds per call", best["one"], *beside["client"],
+            best["draw"], f"one draw of {words} word{plural} from the keystream", None, None,
+            "a device privatises one value at a call; the peers' generators are not cryptographic", {"words": words},
+        ),
+    ]  # fmt: skip
+
+
+def bytes_read(source: Mechanism) -> tuple[float, str]:
+    """Return how many bytes a server must read for a report, and which they are."""
+    if isinstance(source, LocalHashing):
+        held = source.dtype.itemsize
+        return held + 2.0 * source.size, f"memory: the report ({held} bytes) and a 2-byte counter a category"
+    if isinstance(source, (BitVector, Sketch)):
+        held = source._empty(1).nbytes
+        return float(held), f"memory: the report ({held} bytes)"
+    held = source.dtype.itemsize
+    return held + 8.0, f"memory: the report ({held} byte{'s' if held > 1 else ''}) and its 8-byte counter"
+
+
+def beyond(source: Mechanism) -> str:
+    """Return what a server does besides reading, where that is more than an addition."""
+    if isinstance(source, Sketch):
+        return "reports are sorted by their hash function before they are counted"
+    if isinstance(source, LocalHashing):
+        return "a hash for every category is computed, and a report's own tables before the first of them"
+    if isinstance(source, Subset):
+        return "the ones of every report are counted as well: exactly k are allowed"
+    return ""
+
+
+def _many(source: Mechanism, reports: Any) -> Any:
+    """Repeat reports until they do not fit in a cache, or counting them takes a tenth of a second."""
+    source.tally(reports)
+    before = time.thread_time()
+    source.tally(reports)
+    spent = max(1e-6, time.thread_time() - before)
+    times = int(max(1, min(0.1 / spent, (1 << 26) / reports.nbytes)))
+    return np.concatenate([reports] * times)
+
+
+def _same(settings: Settings, source: Mechanism, peers: list[str]) -> tuple[list[str], str]:
+    """Keep the peers whose reports support values with our probabilities; say which do not."""
+    kept, notes = [], []
+    for peer in peers:
+        assert settings.peers is not None
+        law = settings.peers.ask(do="law", peer=peer, size=source.size, epsilon=EPSILON, reports=2000)
+        far = max(
+            abs(law[side] - ours) / (ours * (1 - ours) / law["reports"]) ** 0.5
+            for side, ours in (("p", source.p), ("q", source.q))
+        )
+        if far < _FAR:
+            kept.append(peer)
+        else:
+            notes.append(f"{peer} has another law (p {law['p']:.3f}, q {law['q']:.3f}) and is left out")
+    return kept, "; ".join(notes)
+
+
+def _peer_clock(settings: Settings, peer: str, source: Mechanism, side: str) -> Callable[[], float]:
+    request = {"do": side, "peer": peer, "size": source.size, "epsilon": EPSILON, "budget": settings.budget}
+
+    def run() -> float:
+        assert settings.peers is not None
+        return float(settings.peers.ask(**request)["seconds"])
+
+    return run
+
+
+def _least(best: dict[str, float], side: str, peers: list[str]) -> tuple[float | None, str | None]:
+    if not peers:
+        return None, None
+    return min((best[f"{side} of {peer}"], peer) for peer in peers)

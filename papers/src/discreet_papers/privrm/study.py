@@ -1,0 +1,323 @@
+"""PrivRM: errors of range means (Figure 4).
+
+["PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy"]
+
+The variance of every method with a ranged mechanism is exact given the people; the biased baselines and adaptive
+adjustment are measured, on tallies that are drawn from the law of the channel rather than report by report. Levels are
+in `privrm_levels`, the other figures in `privrm_figures`.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from discreet.domains import Interval
+from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.numeric.privrm import range_mechanism
+from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
+from discreet.mechanisms.shapes.window import Window
+from discreet.plans.base import Channel
+from discreet.plans.range_mean import RangeMean
+from discreet.plans.range_mean.answer import direct, moments_within, ratio, reconstruct
+from discreet.plans.range_mean.designs import Belief, RangeEncoder, predicted_variance
+from discreet.tallies import Tally
+from discreet_papers import data
+from discreet_papers.job import Cell, Job, seed_of
+from discreet_papers.privrm.levels import AS_PUBLISHED, EPSILONS, INNERS, guideline, level_cell, splits
+
+METHODS = ("privrm-i", "privrm-o", "privrm-star", "outside-symbol")
+POSITIONS = 256
+"""Lattice of the inner mechanisms here: their variances are within 0.3 % of the finest."""
+STAND_INS = {
+    "wages": ("Salary", "wages (with the package)"),
+    "clicks": ("Kosarak", "synthetic clicks (Zipf's law over 41 270 pages)"),
+    "taxi fares": ("Fare", "a sample of taxi fares, whole range"),
+    "diamond prices": ("House", "prices of diamonds"),
+}
+"""Columns by what stands for the paper's."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A column and a range of it."""
+
+    name: str
+    values: Floats
+    domain: Interval
+    low: float
+    high: float
+
+    @property
+    def inside(self) -> Floats:
+        """The values inside the range."""
+        kept = np.clip(self.values, self.domain.low, self.domain.high)
+        return kept[(kept >= self.low) & (kept <= self.high)]
+
+    @property
+    def half(self) -> float:
+        """Half the range's width."""
+        return (self.high - self.low) / 2
+
+    @property
+    def belief(self) -> Belief:
+        """The truth, as what a plan could at best know."""
+        t = (self.inside - (self.low + self.high) / 2) / self.half
+        points, counts = np.unique(np.round(t, 6), return_counts=True)
+        return Belief(t.size / self.values.size, points, counts / counts.sum())
+
+
+def run(job: Job) -> dict[str, Any]:
+    """Run the study."""
+    from discreet_papers.privrm import figures
+
+    questions = columns(job)
+    halves = [q for q in questions if "half" in q.name]
+    epsilons = (1.0, 3.0) if job.quick else EPSILONS
+    runs, drawn = (4, 100) if job.quick else (20, 300)
+    tasks: dict[str, Callable[[], Cell]] = {f"level {name}": partial(level_cell, name) for name in INNERS}
+    tasks |= {"splits": splits, "guideline": guideline}
+    tasks |= {"figure 2": figures.figure_2, "figure 3": figures.figure_3, "figure 8": figures.figure_8}
+    for epsilon in epsilons:
+        tasks[f"figure 6 {epsilon:g}"] = partial(figures.implementations_cell, halves[0], epsilon, runs)
+    for half in halves:
+        for size in figures.SIZES[1::2] if job.quick else figures.SIZES:
+            tasks[f"figure 5 {half.name} {size:g}"] = partial(figures.size_cell, half, size, runs)
+        bins = figures.BINS[:3:2] if job.quick else figures.BINS
+        tasks[f"figure 7 {half.name}"] = partial(figures.bins_cell, half, bins, runs)
+    for question in questions:
+        for epsilon in epsilons:
+            tasks[f"error {question.name} {epsilon:g}"] = partial(error_cell, question, epsilon, runs, drawn)
+    settings = {"study": "privrm 3", "quick": job.quick, "questions": [[q.name, q.values.size] for q in questions]}
+    cells = job.cells(tasks, settings)
+    result: dict[str, Any] = {
+        **job.head("privrm"),
+        "repeats": {"plans": runs, "check": drawn},
+        "data": {
+            "note": _note(questions),
+            "questions": [
+                {
+                    "name": q.name,
+                    "n": q.values.size,
+                    "domain": [q.domain.low, q.domain.high],
+                    "range": [q.low, q.high],
+                    "share": q.belief.share,
+                    "mean": float(q.inside.mean()),
+                    "canonical_mean": q.belief.mean,
+                }
+                for q in questions
+            ],
+        },
+        "levels": [cells[f"level {name}"] for name in INNERS],
+        "splits": cells["splits"]["rows"],
+        "guideline": cells["guideline"]["rows"],
+        "errors": _part(cells, "error"),
+        "figure_2": cells["figure 2"],
+        "figure_3": cells["figure 3"],
+        "figure_5": _part(cells, "figure 5"),
+        "figure_6": _part(cells, "figure 6"),
+        "figure_7": _part(cells, "figure 7"),
+        "figure_8": cells["figure 8"],
+    }
+    from discreet_papers.privrm.claims import claims
+
+    result["claims"] = claims(result)
+    return result
+
+
+def _part(cells: dict[str, Cell], kind: str) -> list[Cell]:
+    return [cell for name, cell in cells.items() if name.startswith(f"{kind} ")]
+
+
+def columns(job: Job) -> list[Question]:
+    """Return wages with a range inside, and every column with the lower half of its domain (Figure 4)."""
+    wages = data._demo("income_cps", "wage")
+    inside = [Question("wages, 50 000 to 100 000", wages, Interval(0, 500_000), 50_000.0, 100_000.0)]
+    halves = [_half("wages", wages), _half("clicks", clicks())]
+    place = data.folder(job.data)
+    if place is None or job.quick:
+        return inside + (halves[:1] if job.quick else halves)
+    fares, prices = place / "nyc_yellow_taxi_sample.parquet", place / "diamonds.parquet"
+    if fares.is_file():
+        found = data._finite(data._read(fares, "fare"))
+        inside.append(Question("taxi fares, 10 to 30", found, Interval(0, 100), 10.0, 30.0))
+        halves.append(_half("taxi fares", found))
+    if prices.is_file():
+        halves.append(_half("diamond prices", data._finite(data._read(prices, "price"))))
+    return inside + halves
+
+
+def _note(questions: list[Question]) -> str:
+    """Return which columns stand for the paper's, and which of those are missing."""
+    here = {q.name.split(",")[0] for q in questions}
+    found = "; ".join(f"{ours} for {paper}" for name, (paper, ours) in STAND_INS.items() if name in here)
+    missing = ", ".join(paper for name, (paper, _) in STAND_INS.items() if name not in here)
+    read = " Fares and diamonds are read from ../shared/data and are not part of the repository."
+    return (
+        f"Columns that stand in for the paper's: {found}."
+        + (f" Nothing for {missing} in this run." if missing else "")
+        + (read if {"taxi fares", "diamond prices"} & here else "")
+    )
+
+
+def _half(name: str, values: Floats) -> Question:
+    """Return the lower half of a column's whole range, as in section 7.2."""
+    whole = Interval(float(values.min()), float(values.max()))
+    return Question(f"{name}, lower half", values, whole, whole.low, whole.low + whole.width / 2)
+
+
+def clicks() -> Floats:
+    """Return as many clicks as Kosarak has, on as many pages, by Zipf's law."""
+    pages = np.arange(1, 41_271)
+    return (
+        np.random.default_rng(seed_of("clicks")).choice(pages, 990_002, p=1 / pages / (1 / pages).sum()).astype(float)
+    )
+
+
+# -- errors -----------------------------------------------------------------------------------------------
+
+
+def error_cell(question: Question, epsilon: float, runs: int, drawn: int) -> Cell:
+    """Return the errors of all methods on one question, in the question's units.
+
+    Errors of ranged mechanisms are exact; the best one is also measured, over many tallies, as a check.
+    """
+    belief, n = question.belief, question.values.size
+    unit = question.half / math.sqrt(n)
+    exact: dict[str, float] = {}
+    sources: dict[str, Ranged] = {}
+    for method in METHODS:
+        for name in (*INNERS.values(), *(("hybrid-np", "minimax") if method == "outside-symbol" else ())):
+            sources[f"{method}/{name}"] = range_mechanism(method, name, epsilon, positions=POSITIONS)
+            exact[f"{method}/{name}"] = unit * math.sqrt(predicted_variance(sources[f"{method}/{name}"], belief))
+            if method in AS_PUBLISHED and name != "truncated-laplace":  # which as published is biased
+                source = range_mechanism(method, name, epsilon, positions=POSITIONS, **AS_PUBLISHED[method])
+                variance = predicted_variance(source, belief, weighted=False)
+                exact[f"{method}/{name}, as published"] = unit * math.sqrt(variance)
+    best = min(sources, key=lambda name: exact[name])
+    rng = np.random.default_rng(seed_of("tally", question.name, epsilon))
+    encoder = RangeEncoder(question.domain, question.low, question.high, (question.low, question.high))
+    people = Crowd(sources[best], encoder.encode(question.values).inputs)
+    found = [question.half * (ratio([(sources[best], people.tally(rng))]).mean - belief.mean) for _ in range(drawn)]
+    chosen, auto = _auto(question, epsilon, runs)
+    return {
+        "question": question.name,
+        "epsilon": epsilon,
+        "exact": exact,
+        "best": best,
+        "check": {"measured": float(np.sqrt(np.mean(np.square(found)))), "runs": drawn},
+        "auto": {"exact": unit * math.sqrt(auto), "chose": chosen},
+        "measured": {name: measured(question, epsilon, runs, name) for name in COMPARED},
+    }
+
+
+class Crowd:
+    """People as a mechanism's inputs: a tally is their rounding to knots, then one multinomial for each knot.
+
+    That is the law of the mechanism's own sampler, at a cost that hardly grows with the number of people.
+    """
+
+    def __init__(self, source: Mechanism, inputs: Floats) -> None:
+        ranged = isinstance(source, Ranged)
+        knots = source.inputs[:-1] if ranged else source.inputs
+        away = inputs == OUTSIDE if ranged else np.zeros(inputs.size, dtype=bool)
+        self._place = np.interp(inputs[~away], knots, np.arange(knots.size))
+        self._outside = [int(away.sum())] if ranged else []
+        matrix = source.matrix()
+        self._laws, self._size, self._id = matrix / matrix.sum(axis=1, keepdims=True), knots.size, source.id
+
+    def tally(self, rng: np.random.Generator) -> Tally:
+        """Return the tally of one collection."""
+        knot = (self._place + rng.random(self._place.size)).astype(np.int64)
+        people = np.append(np.bincount(knot, minlength=self._size), self._outside).astype(np.int64)
+        used = np.flatnonzero(people)
+        counts = rng.multinomial(people[used], self._laws[used]).sum(axis=0)
+        return Tally(self._id, int(people.sum()), counts)
+
+
+def _auto(question: Question, epsilon: float, runs: int) -> tuple[str, float]:
+    """Return what auto chose most often after its pilot, and n times its exact variance: both rounds, weighted."""
+    rng = np.random.default_rng(seed_of("auto", question.name, epsilon))
+    plan = RangeMean(question.domain, question.low, question.high, epsilon, positions=POSITIONS)
+    first = _asked(plan, [])
+    share, names, variances = plan.pilot, [], []
+    size = round(share * question.values.size)
+    for _ in range(runs):
+        some = rng.choice(question.values, size, replace=False)
+        tally = Crowd(first.mechanism, first.encoder.encode(some).inputs).tally(rng)
+        second = _asked(plan, [{"pilot": tally}]).mechanism
+        parts = [(share, first.mechanism), (1 - share, second)]
+        variances.append(1 / sum(s / predicted_variance(m, question.belief) for s, m in parts if isinstance(m, Ranged)))
+        names.append(second.name)
+    values, counts = np.unique(names, return_counts=True)
+    return str(values[counts.argmax()]), float(np.mean(variances))
+
+
+def _plans() -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {
+        f"{method}/{inner}, adjusted as printed": {"method": method, "mechanism": inner, "adaptive": True}
+        | {"literal": True}
+        for method in ("privrm-i", "privrm-star")
+        for inner in ("duchi", "piecewise")
+    }
+    return found | {
+        "direct/piecewise": {"method": "direct", "mechanism": "piecewise"},
+        "direct/laplace": {"method": "direct", "mechanism": "laplace"},
+        "distribution": {"method": "distribution"},
+        "privrm-star/duchi, adjusted": {"method": "privrm-star", "mechanism": "duchi", "adaptive": True},
+        "auto, adjusted": {"adaptive": True, "tailored": False, "positions": POSITIONS},
+    }
+
+
+PLANS = _plans()
+"""Biased baselines and adaptive adjustment: their errors are measured."""
+COMPARED = (
+    "direct/piecewise",
+    "direct/laplace",
+    "distribution",
+    "privrm-star/duchi, adjusted as printed",
+    "privrm-star/duchi, adjusted",
+    "auto, adjusted",
+)
+"""Those of Figure 4."""
+
+
+def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[str, float]:
+    """Return the root mean squared error and the bias of a plan over collections."""
+    rng = np.random.default_rng(seed_of(name, question.name, epsilon))
+    plan = RangeMean(question.domain, question.low, question.high, epsilon, **PLANS[name])
+    truth = float(question.inside.mean())
+    low, high = (2 * (end - question.domain.low) / question.domain.width - 1 for end in (question.low, question.high))
+    first = _asked(plan, [])
+    everybody = Crowd(first.mechanism, first.encoder.encode(question.values).inputs) if not plan.adaptive else None
+    errors = []
+    for _ in range(runs):
+        if everybody is not None:
+            tally = everybody.tally(rng)
+            if plan.method == "direct":
+                mean = direct(first.mechanism, tally, low, high)[0]
+            else:
+                assert isinstance(first.mechanism, Window)
+                mean = moments_within(*reconstruct(first.mechanism, tally.counts), low, high)[1]
+            errors.append(float(question.domain.decode(mean)) - truth)
+            continue
+        order = rng.permutation(question.values)
+        size = round(plan.pilot * order.size)
+        pilot = Crowd(first.mechanism, first.encoder.encode(order[:size]).inputs).tally(rng)
+        second = _asked(plan, [{"pilot": pilot}])
+        assert isinstance(second.mechanism, Ranged)
+        assert isinstance(second.encoder, RangeEncoder)
+        tally = Crowd(second.mechanism, second.encoder.encode(order[size:]).inputs).tally(rng)
+        region = second.encoder.region
+        mean = ratio([(second.mechanism, tally)]).mean
+        errors.append((region[0] + region[1]) / 2 + (region[1] - region[0]) / 2 * mean - truth)
+    return {"rmse": float(np.sqrt(np.mean(np.square(errors)))), "bias": float(np.mean(errors))}
+
+
+def _asked(plan: RangeMean, tallies: list[dict[str, Tally]]) -> Channel:
+    asked = plan.round(tallies)
+    assert asked is not None
+    return asked.channels[0]

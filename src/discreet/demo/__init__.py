@@ -1,0 +1,1 @@
+"""The demo: the main job from end to end, on vendored data."""

@@ -1,0 +1,1 @@
+"""The device: verify a round, charge the ledger, draw, send."""

@@ -1,0 +1,1 @@
+"""Drivers: run a plan over files, frames, Spark and streams."""

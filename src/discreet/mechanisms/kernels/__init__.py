@@ -1,0 +1,1 @@
+"""Compiled samplers; each has a plain twin beside its shape."""

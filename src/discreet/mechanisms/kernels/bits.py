@@ -1,0 +1,210 @@
+"""Fused samplers and counters of bit vectors, in numba: unary encodings and subset selection.
+
+Like `kernels`: the same words and the same integer comparisons as the one-report paths, bit by bit.
+"""
+
+import numpy as np
+from numba import njit
+
+from discreet.mechanisms.kernels.numeric import BLOCK, ONE, SHIFT, below
+
+GATHER = np.uint64(0x0102040810204080)
+"""Its product with eight bytes of 0 or 1 has them as the eight highest bits, the first byte lowest."""
+
+
+@njit(cache=True, nogil=True)
+def sample_subset(values, words, draws, size, hit, out):
+    """Floyd's sampling of a subset of the others, then the true value or not: 1 + draws words a report.
+
+    A draw is the floor of word * (j + 1) / 2^64; an element that is already in gives its place to j. What is in is
+    marked by one byte each, which is as quickly read back as written; eight marks become eight bits by one product.
+    """
+    lanes = out.shape[1]
+    drawn = np.zeros(draws, np.uint64)
+    marks = np.zeros(64 * lanes, np.uint8)
+    eights = marks.view(np.uint64)
+    for i in range(values.shape[0]):
+        base = (draws + 1) * i
+        inside = np.int64(np.int64(words[base] >> SHIFT) < hit)
+        first = size - 1 - draws + inside  # draws - 1 others if the true value is in
+        for k in range(draws):
+            drawn[k] = below(words[base + 1 + k], first + k + 1)
+        for k in range(draws - inside):
+            t = drawn[k]
+            t += np.uint64(marks[t]) * (np.uint64(first + k) - t)  # without a branch, which nobody could foresee
+            marks[t] = 1
+        row = out[i]
+        for lane in range(lanes):
+            bits = np.uint64(0)
+            for k in range(8):
+                bits |= ((eights[8 * lane + k] * GATHER) >> np.uint64(56)) << np.uint64(8 * k)
+            row[lane] = bits
+        marks[:] = 0
+        make_room(row, np.uint64(values[i]), np.uint64(inside))
+
+
+@njit(cache=True, nogil=True)
+def sample_small_subset(values, words, draws, size, hit, out):
+    """`sample_subset` for up to 64 categories: what is in is a single word, and many reports draw side by side.
+
+    Everyone draws as often; a draw with the bound ``size`` is the one too many of those who have the true value in.
+    """
+    stride = draws + 1
+    bits, first = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)
+    for start in range(0, values.shape[0], BLOCK):
+        block, drawn = values[start : start + BLOCK], words[stride * start : stride * (start + BLOCK)]
+        told, count = out[start : start + BLOCK, 0], block.shape[0]
+        for i in range(count):
+            bits[i] = 0
+            first[i] = size - draws + np.int64(np.int64(drawn[stride * i] >> SHIFT) < hit)
+        for k in range(draws):
+            word = drawn[k + 1 :]
+            for i in range(count):
+                bound, taken = first[i] + k, bits[i]
+                t = np.uint64(below(word[stride * i], bound))
+                t += ((taken >> t) & ONE) * (np.uint64(bound - 1) - t)
+                bits[i] = taken | (np.uint64(bound < size) << t)
+        for i in range(count):
+            value, taken = np.uint64(block[i]), bits[i]
+            under = (ONE << value) - ONE
+            own = np.uint64(first[i] - (size - draws)) << value
+            told[i] = (taken & under) | own | ((taken & ~under) << ONE)
+
+
+@njit(cache=True, nogil=True)
+def make_room(row, value, bit):
+    """Move the bits from ``value`` on up by one and put ``bit`` there: the others are numbered without the value."""
+    lane = value >> np.uint64(6)
+    place = value & np.uint64(63)
+    under = (ONE << place) - ONE
+    word = row[lane]
+    row[lane] = (word & under) | (bit << place) | ((word & ~under) << ONE)
+    carry = word >> np.uint64(63)
+    for k in range(np.int64(lane) + 1, row.shape[0]):
+        word = row[k]
+        row[k] = (word << ONE) | carry
+        carry = word >> np.uint64(63)
+
+
+@njit(cache=True, nogil=True)
+def sample_unary(values, words, skipped, lanes, digits, hit, out):
+    """Unary encoding, 64 values at a time; the first ``skipped`` words of every report are for something else.
+
+    Going through the binary digits of q from the lowest, OR where the digit is one and AND where it is zero, with a
+    fresh random word each, gives 64 independent bits that are one with probability exactly q. Each step waits for the
+    one before, so four lanes, of one report or of several, go side by side. The true value's bit is then replaced by
+    one of probability hit / 2^48.
+    """
+    count = digits.shape[0]
+    stride = skipped + 1 + lanes * count
+    flat = out.reshape(-1)
+    last = flat.shape[0] - 1
+    starts = np.empty(last + 1, np.int64)
+    for i in range(values.shape[0]):
+        for lane in range(lanes):
+            starts[i * lanes + lane] = stride * i + skipped + 1 + lane * count
+    for first in range(0, last + 1, 4):
+        second, third, fourth = min(first + 1, last), min(first + 2, last), min(first + 3, last)
+        a, b = words[starts[first] : starts[first] + count], words[starts[second] : starts[second] + count]
+        c, d = words[starts[third] : starts[third] + count], words[starts[fourth] : starts[fourth] + count]
+        w = x = y = z = np.uint64(0)
+        for k in range(count):
+            if digits[k]:
+                w, x, y, z = w | a[k], x | b[k], y | c[k], z | d[k]
+            else:
+                w, x, y, z = w & a[k], x & b[k], y & c[k], z & d[k]
+        flat[first], flat[second], flat[third], flat[fourth] = w, x, y, z
+    for i in range(values.shape[0]):
+        row = out[i]
+        value = np.int64(values[i])
+        mask = ONE << np.uint64(value & 63)
+        one = np.int64(words[stride * i + skipped] >> SHIFT) < hit
+        row[value >> 6] = (row[value >> 6] | mask) if one else (row[value >> 6] & ~mask)
+
+
+@njit(cache=True, nogil=True)
+def count_ones(reports, wanted):
+    """Return the first report that has not exactly ``wanted`` ones, or -1."""
+    for i in range(reports.shape[0]):
+        total = np.uint64(0)
+        for lane in range(reports.shape[1]):
+            x = reports[i, lane]
+            x = x - ((x >> ONE) & np.uint64(0x5555555555555555))
+            x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+            x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+            total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+        if total != wanted:
+            return i
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def count_bits(reports, counts):
+    """How many reports have each bit.
+
+    Eight reports at a time go through carry-save adders into ones, twos, fours and a carry of eights, which eight more
+    planes count up to 255: bits are looked at one by one only every 2040 reports.
+    """
+    n, lanes = reports.shape
+    ones = np.zeros(lanes, np.uint64)
+    twos = np.zeros(lanes, np.uint64)
+    fours = np.zeros(lanes, np.uint64)
+    carry = np.zeros(lanes, np.uint64)
+    planes = np.zeros((8, lanes), np.uint64)
+    whole = n - n % 8
+    groups = 0
+    for i in range(0, whole, 8):
+        for k in range(lanes):
+            o, t, f = ones[k], twos[k], fours[k]
+            u = o ^ reports[i, k]
+            a = (o & reports[i, k]) | (u & reports[i + 1, k])
+            o = u ^ reports[i + 1, k]
+            u = o ^ reports[i + 2, k]
+            b = (o & reports[i + 2, k]) | (u & reports[i + 3, k])
+            o = u ^ reports[i + 3, k]
+            u = t ^ a
+            c = (t & a) | (u & b)
+            t = u ^ b
+            u = o ^ reports[i + 4, k]
+            a = (o & reports[i + 4, k]) | (u & reports[i + 5, k])
+            o = u ^ reports[i + 5, k]
+            u = o ^ reports[i + 6, k]
+            b = (o & reports[i + 6, k]) | (u & reports[i + 7, k])
+            o = u ^ reports[i + 7, k]
+            u = t ^ a
+            d = (t & a) | (u & b)
+            t = u ^ b
+            u = f ^ c
+            carry[k] = (f & c) | (u & d)
+            ones[k], twos[k], fours[k] = o, t, u ^ d
+        for level in range(8):
+            for k in range(lanes):
+                both = planes[level, k] & carry[k]
+                planes[level, k] ^= carry[k]
+                carry[k] = both
+        groups += 1
+        if groups == 255:
+            for k in range(lanes):
+                _add_planes(planes, k, counts)
+            groups = 0
+    for k in range(lanes):
+        _add_planes(planes, k, counts)
+        for b in range(64):
+            s = np.uint64(b)
+            counts[64 * k + b] += np.int64(
+                ((ones[k] >> s) & ONE) + (((twos[k] >> s) & ONE) << ONE) + (((fours[k] >> s) & ONE) << np.uint64(2))
+            )
+            for i in range(whole, n):
+                counts[64 * k + b] += np.int64((reports[i, k] >> s) & ONE)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add_planes(planes, k, counts):
+    """Add the counters of lane k, eight to a step, to the counts, and clear them."""
+    for b in range(64):
+        total = np.int64(0)
+        for level in range(8):
+            total += np.int64((planes[level, k] >> np.uint64(b)) & ONE) << (level + 3)
+        counts[64 * k + b] += total
+    for level in range(8):
+        planes[level, k] = 0

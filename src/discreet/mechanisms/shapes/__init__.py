@@ -1,0 +1,1 @@
+"""Shapes: the few finite channels that every mechanism is made of."""

@@ -1,0 +1,333 @@
+"""Ranged: a numeric mechanism for those inside a range, a fixed draw for those outside, and a tag that says which.
+
+A person inside reports like the inner mechanism, P(y | x); one outside draws y from a fixed law g(y). Everyone adds a
+tag, "inside" with probability i for those inside and o < i for those outside. Either both tags come with a y, and
+the alphabet is tag-major (0..J-1 tagged inside, J..2J-1 tagged outside), or "outside" is *silent*: one report J.
+
+    privrm-i, -o, -star   both tags carry a y; they differ in i, o and g         [PrivRM, algorithms 1 to 3]
+    outside-symbol        silent; i = 1 - A, o = 1 - e^epsilon A                 [ours; constructors in privrm.py]
+
+Exact: i, o and g are whole numbers of 2^-48. Given the input, tag and y are independent, so with lo(y) and hi(y) the
+least and largest P(y|x) over x, the ratio of a report (tag, y) is max(i hi, o g) / min(i lo, o g): one small
+computation a column, not a matrix. A report that only one side can send (g(y) = 0) is refused.
+
+The input "outside" is the number 2.0 (`OUTSIDE`), which no other shape accepts: written in JSON and in every
+language alike, and not a NaN, which would let a missing value pass for an answer.
+
+Three words a report: the inner mechanism's two (the draw of those outside takes the second), and one for the tag.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, groupby
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError, DomainError, PrivacyError
+from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.kernels.guides import threshold_guide
+from discreet.mechanisms.shapes.mixture import Mixture
+from discreet.mechanisms.shapes.table import Table
+from discreet.mechanisms.shapes.window import Window
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.exact import BITS, TOTAL
+from discreet.wire import Fields
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+OUTSIDE = 2.0
+"""The canonical input of somebody who is not in the range."""
+FINE = 1 << 64
+"""Unit of `envelope`: a mixture's coin has 16 bits more than a weight."""
+
+
+class Ranged(Mechanism):
+    """Inner mechanism inside, a fixed draw outside, and a tag.
+
+    Parameters
+    ----------
+    inner : Mechanism
+        A numeric Table, Window or Mixture: how those inside answer.
+    inside, outside : int
+        Numbers of 2^-48: probability of the tag "inside" for those inside and for those outside.
+    silent : bool
+        Whether the tag "outside" is a report of its own, without a value.
+    draw : sequence of int
+        g: one weight for each report of the inner mechanism, together 2^48.
+
+    Examples
+    --------
+    >>> from discreet.mechanisms.numeric.privrm import outside_symbol
+    >>> m = outside_symbol("duchi", epsilon=1)
+    >>> m.alphabet, m.certificate.holds, m.privatize([0.3, OUTSIDE]).size
+    (3, True, 2)
+    """
+
+    kind = "ranged"
+    numeric = True
+    words_per_report = 3
+
+    def __init__(
+        self,
+        name: str,
+        epsilon: float,
+        inner: Mechanism,
+        inside: int,
+        outside: int,
+        draw: Sequence[int],
+        *,
+        silent: bool,
+    ) -> None:
+        super().__init__(name, epsilon)
+        if not inner.numeric or inner.words_per_report != 2:
+            raise DiscreetError(f"inner is {inner!r}; allowed is a numeric table, window or mixture")
+        if not 0 < outside < inside < TOTAL:
+            raise DiscreetError(f"inside is {inside} and outside is {outside}; allowed is 0 < outside < inside < 2^48")
+        self.inner, self.inside, self.outside, self.silent = inner, int(inside), int(outside), silent
+        self.draw = tuple(int(w) for w in draw)
+        if len(self.draw) != inner.alphabet or sum(self.draw) != TOTAL:
+            raise DiscreetError(
+                f"draw has {len(self.draw)} weights, sum {sum(self.draw)}; allowed are {inner.alphabet}, sum 2^48"
+            )
+        self.alphabet = inner.alphabet + (1 if silent else inner.alphabet)
+        self.certificate.require(name)
+
+    # -- the law ------------------------------------------------------------------------------------------
+
+    @property
+    def tags(self) -> tuple[tuple[int, int, bool], ...]:
+        """(weight for those inside, weight for those outside, whether a value comes with it), "inside" first."""
+        return (self.inside, self.outside, True), (TOTAL - self.inside, TOTAL - self.outside, not self.silent)
+
+    def _certify(self) -> Certificate:
+        worst = Fraction(1)
+        columns = set(zip(*envelope(self.inner), self.draw, strict=True))  # a window has few different ones
+        for inside, outside, valued in self.tags:
+            for low, high, weight in columns if valued else {(1, 1, 0)}:
+                other = outside * (weight << 16) if valued else outside
+                least, most = min(inside * low, other), max(inside * high, other)
+                if least < 1:
+                    raise PrivacyError(
+                        f"{self.name} has a report that some people can never send; every weight of the draw must be "
+                        "at least 1, for the atoms of a mixture too (its exact epsilon would be infinite)"
+                    )
+                if most * worst.denominator > worst.numerator * least:
+                    worst = Fraction(most, least)
+        inner = self.inner.certificate.bias
+        # Each decoded value is a few roundings from exact: 16 half-ulps of the largest is a safe bound.
+        rounding = 16 * 2.0**-53 * float(np.abs(self.values).max())
+        return Certificate(worst, self.epsilon, None if inner is None else inner + rounding, self.alphabet)
+
+    @cached_property
+    def inputs(self) -> Floats:
+        """The knots of the inner mechanism, and `OUTSIDE`."""
+        return np.append(self.inner.inputs, OUTSIDE)
+
+    def law(self, index: int) -> list[Fraction]:
+        """Return the exact row of a knot, or (the last) of those outside."""
+        out = index % self.size == self.size - 1
+        row = [Fraction(w, TOTAL) for w in self.draw] if out else self.inner.law(index)
+        joint: list[Fraction] = []
+        for inside, outside, valued in self.tags:
+            tag = Fraction(outside if out else inside, TOTAL)
+            joint += [tag * p for p in row] if valued else [tag]
+        return joint
+
+    def matrix(self) -> Floats:
+        """Return P[input, report] as floats."""
+        rows = np.vstack([self.inner.matrix(), np.array(self.draw) / TOTAL])
+        blocks = []
+        for inside, outside, valued in self.tags:
+            tag = np.append(np.full(self.size - 1, inside / TOTAL), outside / TOTAL)[:, None]
+            blocks.append(tag * rows if valued else tag)
+        return np.hstack(blocks)
+
+    def operator(self, bins: int | None = None) -> "LinearOperator":
+        """Return A with E[tally]/n = A f; f is the mass of the buckets (or knots) of the range, then of outside."""
+        from scipy.sparse.linalg import LinearOperator
+
+        channel, draw, size = self.inner.operator(bins), np.array(self.draw) / TOTAL, self.inner.alphabet
+        tags = [(inside / TOTAL, outside / TOTAL, valued) for inside, outside, valued in self.tags]
+
+        def forward(f: Floats) -> Floats:
+            f = np.asarray(f).reshape(-1)
+            near, far = np.asarray(channel @ f[:-1]), f[-1] * draw
+            parts = [i * near + o * far if valued else [i * f[:-1].sum() + o * f[-1]] for i, o, valued in tags]
+            return np.concatenate(parts)
+
+        def backward(g: Floats) -> Floats:
+            g = np.asarray(g).reshape(-1)
+            near, far = np.zeros(channel.shape[1]), 0.0
+            for (i, o, valued), part in zip(tags, np.split(g, [size]), strict=True):
+                near += i * (np.asarray(channel.T @ part) if valued else part[0])
+                far += o * float(draw @ part if valued else part[0])
+            return np.append(near, far)
+
+        shape = (self.alphabet, channel.shape[1] + 1)
+        return LinearOperator(shape, matvec=forward, rmatvec=backward, dtype=np.dtype(np.float64))
+
+    # -- the sampler --------------------------------------------------------------------------------------
+
+    @cached_property
+    def _thresholds(self) -> list[int]:
+        return list(accumulate(self.draw))
+
+    def _one(self, value: float, words: Sequence[int]) -> int:
+        out = value == OUTSIDE
+        says_inside = (words[2] >> 16) < (self.outside if out else self.inside)
+        if self.silent and not says_inside:
+            return self.inner.alphabet
+        report = bisect_right(self._thresholds, words[1] >> 16) if out else self.inner._one(value, words[:2])
+        return int(report) + (0 if says_inside else self.inner.alphabet)
+
+    @cached_property
+    def _guide(self) -> tuple[npt.NDArray[np.uint64], np.uint64, Array]:
+        thresholds, _, bits, places = threshold_guide(np.array([self._thresholds], dtype=np.int64))
+        return thresholds, bits, places
+
+    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+        from discreet.mechanisms.kernels.numeric import join_ranged, part_ranged
+
+        inner, pairs = np.empty(len(values)), np.empty(2 * len(values), dtype=np.uint64)
+        part_ranged(values, words, OUTSIDE, inner, pairs)
+        pairs.flags.writeable = False  # as the keystream's own words are: the compiled kernels are the same
+        reports = self.inner._empty(len(values))
+        self.inner._many(inner, pairs, reports)
+        join_ranged(values, words, OUTSIDE, reports, *self._guide, self.inside, self.outside, self.silent, out)
+
+    def _check_one(self, x: Any) -> float:
+        return OUTSIDE if float(x) == OUTSIDE else super()._check_one(x)
+
+    def check_inputs(self, x: Any) -> Array:
+        """Return canonical inputs: numbers from -1 to 1, or `OUTSIDE`."""
+        values = np.asarray(x)
+        if values.ndim == 1 and values.dtype.kind in "fiu":
+            checked = np.ascontiguousarray(values, dtype=np.float64)
+            away = checked == OUTSIDE
+            if not ((np.abs(checked) <= 1.0) | away).all():  # a NaN is neither
+                super().check_inputs(np.where(away, 0.0, checked))
+            return checked
+        if values.ndim == 1 and values.size:
+            raise DomainError(
+                f"inputs are of type {values.dtype}; {self.name} takes numbers from -1 to 1, or 2 (outside)"
+            )
+        return super().check_inputs(x)
+
+    # -- numbers ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def drawn_mean(self) -> float:
+        """E[inner value | outside], which symmetry makes zero."""
+        return math.fsum(w * v for w, v in zip(self.draw, self.inner.values.tolist(), strict=True)) / TOTAL
+
+    @cached_property
+    def drawn_square(self) -> float:
+        """E[inner value^2 | outside]."""
+        return float(np.array(self.draw) @ self.inner.values**2) / TOTAL
+
+    @cached_property
+    def membership(self) -> Floats:
+        """phi(report) with expectation 1 inside and 0 outside: its sum estimates how many are inside."""
+        gap = (self.inside - self.outside) / TOTAL
+        yes, no = (1 - self.outside / TOTAL) / gap, -(self.outside / TOTAL) / gap
+        return np.concatenate([np.full(self.inner.alphabet, yes), np.full(self.alphabet - self.inner.alphabet, no)])
+
+    @cached_property
+    def values(self) -> Floats:
+        """The number of each report: its expectation is x inside, and 0 outside."""
+        decoded = self.inner.values
+        zero = np.zeros(1) if self.silent else decoded
+        reach, seen = (self.inside / TOTAL, self.outside / TOTAL) if self.silent else (1.0, 1.0)
+        return np.asarray((np.concatenate([decoded, zero]) - seen * self.drawn_mean * (1 - self.membership)) / reach)
+
+    @cached_property
+    def _second_moments(self) -> Floats:
+        return np.asarray(self.operator().T @ self.values**2)
+
+    def variance(self, x: Any) -> Any:
+        """Return Var[value | x]; at `OUTSIDE`, that of those outside."""
+        checked = self.check_inputs(np.atleast_1d(np.asarray(x, dtype=np.float64)))
+        result = np.interp(checked, self.inputs, self._second_moments) - np.where(checked == OUTSIDE, 0.0, checked**2)
+        return float(result[0]) if np.ndim(x) == 0 else result
+
+    @cached_property
+    def worst_case_variance(self) -> float:
+        """The largest `variance` over all inputs, outside included (see `Mechanism.worst_case_variance`)."""
+        knots, moments = self.inputs[:-1], self._second_moments[:-1]
+        slopes = np.diff(moments) / np.diff(knots)
+        inner = np.clip(slopes / 2, knots[:-1], knots[1:])
+        between = (moments[:-1] + slopes * (inner - knots[:-1]) - inner**2).max()
+        return float(max(between, moments[-1] - 1.0, self._second_moments[-1]))
+
+    def spread(self, bins: int) -> Any:
+        """Raise: buckets of the range and `OUTSIDE` have no common histogram; `operator(bins)` has both."""
+        raise DiscreetError(
+            f"{self.name} has inputs outside every bucket; use operator(bins), which has a last entry for them"
+        )
+
+    # -- documents ----------------------------------------------------------------------------------------
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "parts": [self.inner.to_document()],
+            "inside": self.inside,
+            "outside": self.outside,
+            "silent": int(self.silent),
+            "draw": [[len(list(run)), weight] for weight, run in groupby(self.draw)],
+        }
+
+    @classmethod
+    def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> Self:
+        documents = fields.documents("parts")
+        if len(documents) != 1 or documents[0].get("kind") == cls.kind:
+            raise DiscreetError("parts must be one numeric table, window or mixture")
+        inner = Mechanism.from_document(documents[0])
+        runs = fields.rows("draw", 0, TOTAL)
+        if any(len(run) != 2 for run in runs) or sum(count for count, _ in runs) != inner.alphabet:
+            raise DiscreetError(f"draw must be pairs of count and weight for {inner.alphabet} reports")
+        draw = [weight for count, weight in runs for _ in range(count)]
+        if [[len(list(run)), weight] for weight, run in groupby(draw)] != runs:
+            raise DiscreetError("draw must join equal neighbours into one pair")
+        inside, outside = (fields.integer(key, 1, TOTAL - 1) for key in ("inside", "outside"))
+        return cls(name, epsilon, inner, inside, outside, draw, silent=bool(fields.integer("silent", 0, 1)))
+
+
+def envelope(inner: Mechanism) -> tuple[list[int], list[int]]:
+    """Return the least and the largest P(y|x) over all x, for each report y, in units of 2^-64: exact.
+
+    Between two knots the law is linear, so the extremes are at knots. For a Window column j the law runs over P
+    neighbouring entries of (low, …, profile reversed, …, low).
+
+    Examples
+    --------
+    >>> from discreet.mechanisms.numeric.duchi import duchi
+    >>> low, high = envelope(duchi(1.0))
+    >>> high[0] / low[0]
+    2.718281828459...
+    """
+    if isinstance(inner, Mixture):
+        parts = [envelope(part) for part in inner.parts]
+        coins = (inner.coin, (1 << 16) - inner.coin)
+        lows, highs = ([w * c for p, c in zip(parts, coins, strict=True) for w in p[side]] for side in (0, 1))
+        if any(w % (1 << 16) for w in lows + highs):
+            raise DiscreetError(f"{inner.name} has probabilities that are not whole numbers of 2^-{BITS + 16}")
+        return [w >> 16 for w in lows], [w >> 16 for w in highs]
+    if isinstance(inner, Table):
+        columns = list(zip(*inner.weights, strict=True))
+        return [min(c) << 16 for c in columns], [max(c) << 16 for c in columns]
+    if isinstance(inner, Window):
+        edge = np.full(inner.positions - 1, inner.low, dtype=np.int64)
+        strip = np.concatenate([edge, np.array(inner.profile, dtype=np.int64), edge])
+        views = np.lib.stride_tricks.sliding_window_view(strip, inner.positions)
+        return [int(w) << 16 for w in views.min(axis=1)], [int(w) << 16 for w in views.max(axis=1)]
+    rows = [[p * FINE for p in inner.law(i)] for i in range(inner.size)]
+    if any(p.denominator != 1 for row in rows for p in row):
+        raise DiscreetError(f"{inner.name} has probabilities that are not whole numbers of 2^-{BITS + 16}")
+    columns = list(zip(*[[int(p) for p in row] for row in rows], strict=True))
+    return [min(c) for c in columns], [max(c) for c in columns]

@@ -1,0 +1,152 @@
+"""Table: a small channel given by whole-number weights at knots, linear in between.
+
+P(y|x) = sum over the two knots around x of (share of the knot) * weights[knot][y] / 2^48. It is unbiased iff
+every row's mean value is its knot; epsilon-LDP iff every column has max/min <= e^epsilon, because a mixture of
+rows stays between them. Two words a report: one rounds x to a knot, one picks the output.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError
+from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.kernels.guides import knot_guide, threshold_guide
+from discreet.privacy.certificate import Certificate, column_ratio, table_bias
+from discreet.privacy.exact import TOTAL
+from discreet.wire import Fields
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+
+class Table(Mechanism):
+    """A mechanism with stored rows.
+
+    Parameters
+    ----------
+    knots : sequence of float
+        Increasing, from -1 to 1.
+    weights : sequence of rows of int
+        One row a knot, each summing to exactly 2^48, every entry at least 1.
+    values : sequence of float
+        What each output is decoded as.
+    """
+
+    kind = "table"
+    numeric = True
+    words_per_report = 2
+
+    def __init__(
+        self,
+        name: str,
+        epsilon: float,
+        knots: Sequence[float],
+        weights: Sequence[Sequence[int]],
+        values: Sequence[float],
+    ) -> None:
+        super().__init__(name, epsilon)
+        self.knots = tuple(float(k) for k in knots)
+        self.weights = tuple(tuple(int(w) for w in row) for row in weights)
+        self._values = tuple(float(v) for v in values)
+        self.alphabet = len(self._values)
+        increasing = all(a < b for a, b in zip(self.knots, self.knots[1:], strict=False))
+        if len(self.knots) < 2 or not increasing or self.knots[0] != -1.0 or self.knots[-1] != 1.0:
+            raise DiscreetError(f"knots are {self.knots}; allowed are increasing numbers from -1 to 1")
+        if len(self.weights) != len(self.knots) or any(len(row) != self.alphabet for row in self.weights):
+            raise DiscreetError(
+                f"weights have {len(self.weights)} rows for {len(self.knots)} knots and {self.alphabet} values"
+            )
+        for knot, row in zip(self.knots, self.weights, strict=True):
+            if sum(row) != TOTAL:
+                raise DiscreetError(f"weights at knot {knot} sum to {sum(row)}; allowed is exactly 2^48")
+        self.certificate.require(name)
+
+    def _certify(self) -> Certificate:
+        ratio = column_ratio(list(zip(*self.weights, strict=True)))
+        # Rounding x to a knot uses a 48-bit fraction: it moves the mean by at most half a step of the widest gap.
+        gap = max(b - a for a, b in zip(self.knots, self.knots[1:], strict=False))
+        bias = table_bias(self.weights, self._values, self.knots) + gap / TOTAL
+        return Certificate(ratio, self.epsilon, bias, self.alphabet)
+
+    @cached_property
+    def inputs(self) -> Floats:
+        """The knots."""
+        return np.array(self.knots)
+
+    @cached_property
+    def values(self) -> Floats:
+        """What each output is decoded as."""
+        return np.array(self._values)
+
+    def law(self, index: int) -> list[Fraction]:
+        """Return the exact row of a knot."""
+        return [Fraction(w, TOTAL) for w in self.weights[index]]
+
+    def matrix(self) -> Floats:
+        """Return P[knot, output] as floats."""
+        return np.array(self.weights, dtype=np.float64) / TOTAL
+
+    @cached_property
+    def _thresholds(self) -> list[list[int]]:
+        return [list(accumulate(row)) for row in self.weights]
+
+    @cached_property
+    def _steps(self) -> list[float]:
+        return [TOTAL / (b - a) for a, b in zip(self.knots, self.knots[1:], strict=False)]
+
+    def _one(self, value: float, words: Sequence[int]) -> int:
+        left = min(bisect_right(self.knots, value) - 1, len(self.knots) - 2)
+        threshold = int((value - self.knots[left]) * self._steps[left] + 0.5)
+        row = left + ((words[0] >> 16) < threshold)
+        return bisect_right(self._thresholds[row], words[1] >> 16)
+
+    @cached_property
+    def _rounding(self) -> tuple[Floats, float, Array, Floats]:
+        """What the kernel that rounds to knots takes."""
+        return (*knot_guide(self.inputs), np.array(self._steps))
+
+    @cached_property
+    def _picking(self) -> tuple[npt.NDArray[np.uint64], np.uint64, np.uint64, Array]:
+        """What the kernel that picks an output takes."""
+        return threshold_guide(np.array(self._thresholds, dtype=np.int64))
+
+    @cached_property
+    def _few_arrays(self) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+        """What the kernel for small tables takes: knots, steps and thresholds, filled up."""
+        gaps, steps = len(self._steps), np.zeros(3)
+        knots, cumulative = np.full(3, np.inf), np.full((4, 3), TOTAL)
+        knots[:gaps], steps[:gaps] = self.knots[:-1], self._steps
+        cumulative[: gaps + 1, : self.alphabet - 1] = [row[:-1] for row in self._thresholds]
+        return knots, steps, cumulative
+
+    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+        from discreet.mechanisms.kernels import numeric as kernels
+
+        if max(len(self.knots), self.alphabet) <= kernels.FEW:
+            kernels.sample_small_table(values, words, *self._few_arrays, out)
+        else:
+            kernels.sample_table(values, words, *self._rounding, *self._picking, out)
+
+    def operator(self, bins: int | None = None) -> "LinearOperator":
+        """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the knots."""
+        from discreet.operators import after_rounding, dense
+
+        return after_rounding(dense(self.matrix()), self.inputs, bins)
+
+    def _document(self) -> dict[str, Any]:
+        return {
+            "knots": [repr(k) for k in self.knots],
+            "weights": [list(row) for row in self.weights],
+            "values": [repr(v) for v in self._values],
+        }
+
+    @classmethod
+    def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> Self:
+        return cls(name, epsilon, fields.reals("knots"), fields.rows("weights", 0, TOTAL), fields.reals("values"))

@@ -1,0 +1,197 @@
+"""Estimates of a range mean: the ratio of two sums with its interval, and the two baselines of PrivRM's section 3.2.
+
+    mu = S / N,   S = sum of values, N = sum of memberships;   SE = sqrt(n s_psi^2) / N,   psi = value - mu membership
+
+Everything comes from the tally. Rounds are pooled with weights 1 / s_psi^2. When the count N is weak (below four of its
+standard deviations) the interval is Fieller's: all mu with (S - mu N)^2 <= z^2 (v_S - 2 mu c_SN + mu^2 v_N); it may be
+the whole range.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.estimation.band import Band
+from discreet.estimation.em import ems
+from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.window import Window
+from discreet.plans.range_mean.designs import decoders
+from discreet.privacy.entropy import Entropy
+from discreet.privacy.exact import TOTAL
+from discreet.tallies import Tally
+
+WEAK = 4.0
+"""Below so many standard deviations of the count, Fieller's interval replaces the delta method's."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A mean inside the range on the canonical scale, and the share of people inside.
+
+    Attributes
+    ----------
+    mean, error, interval
+        Estimate, standard error (delta method) and interval; clipped to [-1, 1].
+    share, share_error
+        Estimated share of people inside, not clipped, and its standard error.
+    enough : bool
+        Whether the count is distinguishable from zero; if not, the interval is the whole range.
+    """
+
+    mean: float
+    error: float
+    interval: tuple[float, float]
+    share: float
+    share_error: float
+    enough: bool
+
+
+def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weighted: bool = True) -> Ratio:
+    """Estimate the mean inside from the tallies of one or more rounds that asked about the same range."""
+    if sum(tally.n for _, tally in rounds) < 2:
+        raise DiscreetError("the tallies hold fewer than 2 reports; a range mean with its interval needs at least 2")
+    mean = 0.0
+    for _ in range(3):  # the weights depend a little on the mean itself
+        pooled = np.zeros(2)
+        covariance = np.zeros((2, 2))
+        for source, tally in rounds:
+            if tally.n < 2:
+                continue
+            sums, spread = _sums(source, tally, mean, weighted)
+            contrast = np.array([1.0, -mean])
+            weight = 1.0 / max(float(contrast @ spread @ contrast) / tally.n, 1e-300)
+            pooled += weight * sums
+            covariance += weight**2 * spread
+        total = float(pooled[1])
+        mean = float(np.clip(pooled[0] / total, -1, 1)) if total > 0 else 0.0
+    contrast = np.array([1.0, -mean])
+    error = math.sqrt(contrast @ covariance @ contrast) / abs(total) if total else math.inf
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    strength = total / math.sqrt(covariance[1, 1])
+    share, share_error = _share(rounds)
+    if strength <= z:
+        return Ratio(0.0, error, (-1.0, 1.0), share, share_error, enough=False)
+    exact = float(pooled[0]) / total
+    low, high = exact - z * error, exact + z * error
+    if strength < WEAK:
+        low, high = _fieller(pooled, covariance, z)
+    low, high = (float(np.clip(end, -1, 1)) for end in (low, high))
+    return Ratio(mean, error, (low, high), share, share_error, enough=True)
+
+
+def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Floats, Floats]:
+    """Return (S, N) of one round and their covariance, with the control variate that makes psi quietest."""
+    counts, n = source.check_tally(tally).counts, tally.n
+    value, membership, control = (_per_report(source, rows) for rows in decoders(source))
+
+    def covariance(a: Floats, b: Floats) -> float:
+        return float(counts @ (a * b) - (counts @ a) * (counts @ b) / n) * n / (n - 1)
+
+    if weighted and not source.silent:
+        noise = covariance(control, control)
+        value = value - (covariance(value - mean * membership, control) / noise if noise > 0 else 0.0) * control
+    cross = covariance(value, membership)
+    matrix = np.array([[covariance(value, value), cross], [cross, covariance(membership, membership)]])
+    return np.array([counts @ value, counts @ membership]), matrix
+
+
+def _per_report(source: Ranged, rows: Floats) -> Floats:
+    decoded = source.inner.values
+    other = np.zeros(1) if source.silent else decoded
+    return np.concatenate([rows[0, 0] * decoded + rows[0, 1], rows[1, 0] * other + rows[1, 1]])
+
+
+def _share(rounds: Sequence[tuple[Ranged, Tally]]) -> tuple[float, float]:
+    shares, precisions = [], []
+    for source, tally in rounds:
+        if tally.n < 2:
+            continue
+        phi = source.membership
+        share = float(tally.counts @ phi) / tally.n
+        variance = float(tally.counts @ (phi - share) ** 2) / (tally.n - 1) / tally.n
+        shares.append(share)
+        precisions.append(1 / max(variance, 1e-300))
+    return float(np.average(shares, weights=precisions)), 1 / math.sqrt(sum(precisions))
+
+
+def _fieller(sums: Floats, covariance: Floats, z: float) -> tuple[float, float]:
+    a = sums[1] ** 2 - z**2 * covariance[1, 1]
+    b = sums[0] * sums[1] - z**2 * covariance[0, 1]
+    c = sums[0] ** 2 - z**2 * covariance[0, 0]
+    root = math.sqrt(max(b * b - a * c, 0.0))
+    return (-1.0, 1.0) if a <= 0 else (float((b - root) / a), float((b + root) / a))
+
+
+# -- baselines ---------------------------------------------------------------------------------------------------------
+
+
+def direct(source: Mechanism, tally: Tally, low: float, high: float) -> tuple[float, float, int]:
+    """Return mean, standard error and number of the decoded reports that lie in [low, high]: biased, a baseline."""
+    values, counts = source.values, source.check_tally(tally).counts
+    inside = (values >= low) & (values <= high)
+    n = int(counts[inside].sum())
+    if n < 2:
+        return (low + high) / 2, math.inf, n
+    mean = float(counts[inside] @ values[inside]) / n
+    return mean, math.sqrt(float(counts[inside] @ (values[inside] - mean) ** 2) / (n - 1) / n), n
+
+
+def reconstruct(source: Window, counts: Any, start: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return (points, masses): the distribution that EMS finds on the positions of a Square Wave."""
+    band = Band(source.positions, source.width, source.profile[0] / TOTAL, source.low / TOTAL)
+    return np.asarray(source.inputs, dtype=np.float64), ems(band, counts, start=start).f
+
+
+def moments_within(points: Floats, masses: Floats, low: float, high: float) -> tuple[float, float]:
+    """Return (share, mean) of the part of a distribution that lies in [low, high].
+
+    Each mass is spread over the bucket of its lattice point; a bucket that the range cuts counts in proportion.
+    """
+    half = (points[1] - points[0]) / 2
+    left, right = np.clip([points - half, points + half], -1.0, 1.0)
+    first, last = np.maximum(left, low), np.minimum(right, high)
+    part = masses * np.clip(last - first, 0.0, None) / (right - left)
+    share = float(part.sum())
+    return share, float(part @ (first + last) / 2) / share if share > 0 else (low + high) / 2
+
+
+def distribution(source: Window, tally: Tally, low: float, high: float, repeats: int = 40) -> tuple[Floats, Floats]:
+    """Return (share, mean) within [low, high] of the reconstructed distribution, and their standard errors.
+
+    The errors are a parametric bootstrap: counts + sqrt(counts) z, reconstructed again. They do not hold the bias of
+    the smoothing.
+    """
+    counts = source.check_tally(tally).counts.astype(np.float64)
+    points, masses = reconstruct(source, counts)
+    again = [moments_within(points, f, low, high) for f in _resampled(source, counts, masses, repeats)]
+    return np.array(moments_within(points, masses, low, high)), np.std(again, axis=0, ddof=1)
+
+
+def predicted_distribution(
+    source: Window, masses: Floats, n: float, ranges: Sequence[tuple[float, float]], repeats: int = 10
+) -> Floats:
+    """Return the squared error of each range's mean by `distribution`, simulated for a known distribution."""
+    points = np.asarray(source.inputs, dtype=np.float64)
+    truths = [moments_within(points, masses, low, high)[1] for low, high in ranges]
+    found = [
+        [moments_within(points, f, low, high)[1] for low, high in ranges]
+        for f in _resampled(source, n * np.asarray(source.operator() @ masses), masses, repeats)
+    ]
+    return np.asarray(((np.array(found) - truths) ** 2).mean(axis=0))
+
+
+def _resampled(source: Window, counts: Floats, start: Floats, repeats: int) -> Iterator[Floats]:
+    """Yield the distributions reconstructed from counts + sqrt(counts) z, the same z for the same counts."""
+    from scipy.special import ndtri
+
+    entropy = Entropy.seeded(int(counts.sum()))
+    normal = ndtri((entropy.words(repeats * counts.size) >> np.uint64(11)) * 2.0**-53 + 2.0**-54)
+    for z in normal.reshape(repeats, -1):
+        noisy = np.clip(counts + np.sqrt(np.maximum(counts, 1.0)) * z, 0.0, None)
+        yield reconstruct(source, noisy, start + 1e-9)[1]

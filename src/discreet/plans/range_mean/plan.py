@@ -1,0 +1,334 @@
+"""RangeMean: the mean of those whose number lies in a range, and how many they are.
+
+Nobody says whether they are inside. Methods [PrivRM 2024; notes in the modules named]:
+
+    privrm-i, privrm-o, privrm-star   a randomised tag, and a value from everyone             mechanisms.privrm
+    outside-symbol                    one more report, ⊥; the value keeps the whole epsilon   mechanisms.privrm
+    direct, distribution              baselines of section 3.2: biased; EMS through Square Wave
+    auto                              the least predicted variance, from a guess, a prior or a pilot round
+
+``adaptive=True`` first learns where people are (a tenth of them, by Square Wave) and then narrows the range to the
+dense region; those of the range outside it answer as its nearest end [adaptive adjustment, algorithm 4, put right].
+Prefer outside-symbol from epsilon = 1 on; privrm-star with duchi when epsilon is small and the mean near the middle.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.domains import Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
+from discreet.mechanisms.registry import mechanism as named
+from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.window import Window
+from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
+from discreet.plans.mean import Mean
+from discreet.plans.range_mean import answer as range_estimate
+from discreet.plans.range_mean.designs import COARSE, Belief, RangeEncoder, Region, check_range, ranked
+from discreet.plans.range_mean.region import (
+    NOISE,
+    bias_allowed,
+    dense_region,
+    literal_error,
+    mean_error,
+    noise_of_count,
+)
+from discreet.tallies import Tally
+
+
+class RangeMean(Plan):
+    """The mean of those inside a range.
+
+    Parameters
+    ----------
+    domain : Interval
+        What people hold; values outside are clipped.
+    low, high : float
+        The range, ends included. Equal to the domain it is an ordinary `Mean`.
+    epsilon : float
+        Privacy of each participant, of the tag and the value together.
+    method : str
+        "auto", "privrm-i", "privrm-o", "privrm-star", "outside-symbol", "direct" or "distribution".
+    mechanism : str, optional
+        The inner mean mechanism; if not given, the one of least predicted variance.
+    adaptive : bool
+        Narrow the range first, with a tenth of the participants.
+    guess : (share, mean), optional
+        What is expected of the people inside, for "auto" to choose by before any data.
+    prior : sequence of float, optional
+        A histogram of the domain instead of the guess.
+    pilot : float
+        Share of the participants asked first when "auto" has neither; their answers count too. 0: no pilot.
+    literal : bool
+        Adaptive adjustment exactly as printed, for reproduction.
+    tailored : bool
+        Let "auto" also design a mechanism for a distribution that is known (a prior, or the adaptive pilot's), by a
+        linear programme: less noise, seconds of work.
+    options
+        Passed to `range_mechanism`: draw, calibrated, positions.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> from discreet.plans.range_mean import RangeMean
+    >>> plan = RangeMean(dc.Interval(0, 100), 40, 60, epsilon=2, method="outside-symbol", mechanism="duchi")
+    >>> answer = dc.simulate(plan, [45.0] * 6000 + [90.0] * 4000, seed=1)
+    >>> answer.interval[0] < 45 < answer.interval[1], round(answer.details["share"], 1)
+    (True, 0.6)
+    """
+
+    question = "range-mean"
+
+    def __init__(
+        self,
+        domain: Interval,
+        low: float,
+        high: float,
+        epsilon: float,
+        method: str = "auto",
+        mechanism: str | None = None,
+        adaptive: bool = False,
+        level: float = 0.95,
+        *,
+        guess: tuple[float, float] | None = None,
+        prior: Sequence[float] | None = None,
+        pilot: float = 0.1,
+        literal: bool = False,
+        tailored: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(epsilon, level)
+        if not isinstance(domain, Interval):
+            raise DiscreetError(f"domain is {domain!r}; a range mean needs an Interval")
+        self.domain, self.range = domain, check_range(domain, low, high)
+        if method not in (*METHODS, "auto", "direct", "distribution"):
+            raise DiscreetError(
+                f"method is {method!r}; allowed are auto, {', '.join(METHODS)}, direct and distribution"
+            )
+        if not 0 <= pilot < 1 or (adaptive and not pilot > 0):
+            raise DiscreetError(f"pilot is {pilot}; allowed is a share from 0 to below 1, above 0 when adaptive")
+        if adaptive and method in ("direct", "distribution"):
+            raise DiscreetError(f"adaptive adjustment narrows a ranged mechanism; method is {method!r}")
+        self.mechanism, self.adaptive, self.pilot, self.literal = mechanism, adaptive, pilot, literal
+        self.method, self.tailored, self.options = method, tailored, options
+        self._given = {"guess": guess, "prior": prior, "pilot": pilot, "literal": literal, "tailored": tailored}
+        whole = self.range == (domain.low, domain.high)
+        self._mean = Mean(domain, self.epsilon, mechanism or "auto", level) if whole else None
+        self._belief = self._believe(guess, prior)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the constructor's arguments."""
+        own: dict[str, Any] = {
+            "domain": self.domain.to_dict(),
+            "low": self.range[0],
+            "high": self.range[1],
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "mechanism": self.mechanism,
+            "adaptive": self.adaptive,
+            "level": self.level,
+        }
+        return own | self._given | self.options
+
+    @property
+    def _canonical(self) -> Region:
+        """The range on the domain's canonical scale."""
+        scale = 2.0 / self.domain.width
+        return (self.range[0] - self.domain.low) * scale - 1, (self.range[1] - self.domain.low) * scale - 1
+
+    def _believe(self, guess: tuple[float, float] | None, prior: Sequence[float] | None) -> Belief | None:
+        middle, half = (self.range[0] + self.range[1]) / 2, (self.range[1] - self.range[0]) / 2
+        if guess is not None:
+            return Belief.guess(guess[0], (guess[1] - middle) / half)
+        if prior is not None:
+            masses = np.asarray(prior, dtype=np.float64)
+            if masses.ndim != 1 or masses.size == 0 or not (masses >= 0).all() or not masses.sum() > 0:
+                raise DiscreetError("prior must be a list of at least one non-negative weight, not all zero")
+            edges = np.linspace(self.domain.low, self.domain.high, 64 * masses.size + 1)
+            fine = np.repeat(masses / masses.sum() / 64, 64)
+            return Belief.within((edges[1:] + edges[:-1]) / 2, fine, *self.range, self.range, clip=True)
+        return None
+
+    def choose(self, belief: Belief, *, tailored: bool = False) -> Ranged:
+        """Return the mechanism of least predicted variance among those that the plan leaves open."""
+        if self.method != "auto" and self.mechanism:
+            return range_mechanism(self.method, self.mechanism, self.epsilon, **self.options)
+        return ranked(self.epsilon, belief, *self._open, tailored=tailored)[0].build(self.epsilon, **self.options)
+
+    @property
+    def _open(self) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+        """The methods and inner mechanisms to choose from."""
+        return (METHODS if self.method == "auto" else (self.method,)), (self.mechanism,) if self.mechanism else None
+
+    # -- rounds -------------------------------------------------------------------------------------------
+
+    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+        """Return the pilot round, if there is one, then the main round."""
+        if self._mean is not None:
+            return self._mean.round(tallies)
+        if len(tallies) >= (2 if self._has_pilot else 1):
+            return None
+        if self._has_pilot and not tallies:
+            return Round(1, (self._pilot_channel(),), share=self.pilot)
+        return Round(len(tallies) + 1, (self._main_channel(tallies),))
+
+    @property
+    def _has_pilot(self) -> bool:
+        return self.adaptive or (self.method == "auto" and self._belief is None and self.pilot > 0)
+
+    @property
+    def _blind(self) -> Belief:
+        """What is believed before anything is known: people are everywhere alike."""
+        return Belief.guess((self.range[1] - self.range[0]) / self.domain.width, 0.0)
+
+    def _pilot_channel(self) -> Channel:
+        if self.adaptive:
+            return Channel("pilot", self._wave, self.domain)
+        return Channel("pilot", self.choose(self._blind), RangeEncoder(self.domain, *self.range, self.range))
+
+    @property
+    def _wave(self) -> Window:
+        wave = named("square-wave", self.epsilon)
+        assert isinstance(wave, Window)
+        return wave
+
+    def _main_channel(self, tallies: Sequence[RoundTally]) -> Channel:
+        if self.method == "direct":
+            source = named(self.mechanism or "piecewise", self.epsilon)
+            if source.alphabet < 64:
+                raise DiscreetError(f"direct needs a mechanism with many outputs; {source.name} has {source.alphabet}")
+            return Channel("all", source, self.domain)
+        if self.method == "distribution":
+            return Channel("all", self._wave, self.domain)
+        if self.adaptive:
+            return self._adapted(tallies[0]["pilot"])
+        if tallies:
+            pilot = self._pilot_channel().mechanism
+            assert isinstance(pilot, Ranged)
+            seen = range_estimate.ratio([(pilot, tallies[0]["pilot"])], self.level)
+            belief = Belief.guess(float(np.clip(max(seen.share, seen.share_error), 1e-3, 1.0)), seen.mean)
+        else:
+            belief = self._belief or self._blind
+        source = self.choose(belief, tailored=self.tailored and self._given["prior"] is not None)
+        return Channel("all", source, RangeEncoder(self.domain, *self.range, self.range))
+
+    def _adapted(self, tally: Tally) -> Channel:
+        """Return the main channel of adaptive adjustment: the dense region, and the best mechanism for it."""
+        points, masses = range_estimate.reconstruct(self._wave, self._wave.check_tally(tally).counts)
+        low, high = self._canonical
+        n = tally.n * (1 - self.pilot) / self.pilot
+        whole = Belief.within(points, masses, low, high, (low, high), clip=True)
+        if not whole.share > 0:
+            whole = Belief.guess(1e-3, 0.0)
+        if self.literal:
+            source = self.choose(whole)
+            region = dense_region(points, masses, low, high, literal_error(source, n, low, high))
+        else:
+            sources = [d.build(self.epsilon, positions=COARSE) for d in ranked(self.epsilon, whole, *self._open)[:4]]
+            error, empty = mean_error(sources, n, low, high), noise_of_count(self.epsilon, tally.n)
+            region = dense_region(points, masses, low, high, error, threshold=empty)
+            belief = Belief.within(points, masses, low, high, region, clip=True)
+            source = self.choose(belief, tailored=self.tailored)
+        first, last = (float(self.domain.decode(end)) for end in region)
+        encoder = RangeEncoder(self.domain, *self.range, (first, last), clip=not self.literal)
+        return Channel("all", source, encoder)
+
+    # -- the answer ---------------------------------------------------------------------------------------
+
+    def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
+        """Return the mean inside with its interval; details hold the share and the count with theirs."""
+        if self._mean is not None:
+            found = self._mean.estimate(tallies)
+            found.details.update(share=1.0, count=found.n, count_interval=(found.n, found.n), enough=True)
+            return found
+        last = tallies[-1]["all"]
+        channel = self._main_channel(tallies[:-1])
+        if isinstance(channel.mechanism, Ranged):
+            return self._from_ratio(tallies, channel, last)
+        return self.from_distribution(last) if self.method == "distribution" else self._from_reports(channel, last)
+
+    def _from_ratio(self, tallies: Sequence[RoundTally], channel: Channel, last: Tally) -> Estimate:
+        source, encoder = channel.mechanism, channel.encoder
+        assert isinstance(source, Ranged)
+        assert isinstance(encoder, RangeEncoder)
+        rounds = [(source, last)]
+        if len(tallies) == 2 and not self.adaptive:
+            pilot = self._pilot_channel().mechanism
+            assert isinstance(pilot, Ranged)
+            rounds.append((pilot, tallies[0]["pilot"]))
+        found = range_estimate.ratio(rounds, self.level)
+        middle, half = sum(encoder.region) / 2, (encoder.region[1] - encoder.region[0]) / 2
+        n = sum(tally.n for round_ in tallies for tally in round_.values())
+        interval = (middle + half * found.interval[0], middle + half * found.interval[1])
+        assumed = [
+            f"values outside {self.domain} count as its nearest end",
+            "participants are a random sample: the interval is for the mean of those they were drawn from",
+        ]
+        if not found.enough:
+            interval = self.range
+            assumed.append("too few people in the range to say: the estimate is its middle, the interval all of it")
+        bias = 0.0
+        if self.adaptive and found.enough:
+            points, masses = range_estimate.reconstruct(self._wave, tallies[0]["pilot"].counts)
+            places = np.asarray(self.domain.decode(points))
+            missed = 2 / NOISE * noise_of_count(self.epsilon, tallies[0]["pilot"].n)
+            bias = bias_allowed(places, masses, self.range, encoder.region, clip=encoder.clip, mass_error=missed)
+            interval = (max(interval[0] - bias, self.range[0]), min(interval[1] + bias, self.range[1]))
+            assumed.append(
+                f"people of the range outside [{encoder.region[0]:g}, {encoder.region[1]:g}] "
+                + ("answered as its nearest end" if encoder.clip else "were left out")
+                + ": the interval is wider by the bias that the pilot, give or take its own error, sees in that"
+            )
+        details = self._counted(found.share, found.share_error, n) | {
+            "standard_error": half * found.error,
+            "bias_allowed": bias,
+            "enough": found.enough,
+            "region": list(encoder.region),
+            "mechanism": source.name,
+            "inner_epsilon": source.inner.epsilon,
+        }
+        value = middle + half * found.mean if found.enough else (self.range[0] + self.range[1]) / 2
+        return self._estimate(value, interval, n, source.name, assumed, details)
+
+    def _from_reports(self, channel: Channel, tally: Tally) -> Estimate:
+        mean, error, inside = range_estimate.direct(channel.mechanism, tally, *self._canonical)
+        share, share_error = inside / tally.n, math.sqrt(max(inside, 1)) / tally.n
+        assumed = "reports are taken for values: a biased baseline, its interval is not to be trusted"
+        return self._from_baseline(
+            tally.n, f"direct/{channel.mechanism.name}", mean, error, share, share_error, assumed
+        )
+
+    def from_distribution(self, tally: Tally) -> Estimate:
+        """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
+        (share, mean), (share_error, error) = range_estimate.distribution(self._wave, tally, *self._canonical)
+        assumed = "the distribution is smooth: the interval does not hold the bias of the smoothing"
+        figures = (float(mean), float(error), float(share), float(share_error))
+        return self._from_baseline(tally.n, "distribution/square-wave", *figures, assumed)
+
+    def _from_baseline(
+        self, n: int, method: str, mean: float, error: float, share: float, share_error: float, assumed: str
+    ) -> Estimate:
+        scale = self.domain.width / 2
+        value = float(self.domain.decode(mean))
+        ends = normal_interval(value, error * scale, self.level)
+        details = self._counted(share, share_error, n) | {"standard_error": error * scale, "enough": share > 0}
+        interval = (max(ends[0], self.range[0]), min(ends[1], self.range[1]))
+        return self._estimate(value, interval, n, method, [assumed], details)
+
+    def _counted(self, share: float, error: float, n: int) -> dict[str, Any]:
+        low, high = (float(np.clip(end, 0, 1)) for end in normal_interval(share, error, self.level))
+        kept = float(np.clip(share, 0, 1))
+        return {
+            "share": kept,
+            "share_interval": [low, high],
+            "count": kept * n,
+            "count_interval": [low * n, high * n],
+        }
+
+    def _estimate(
+        self, value: float, interval: Region, n: int, method: str, assumed: list[str], details: dict[str, Any]
+    ) -> Estimate:
+        return Estimate(self.question, value, interval, self.level, n, self.epsilon, method, tuple(assumed), details)
