@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.categorical.count_mean_sketch import count_mean_sketch
+from discreet.mechanisms.categorical.count_mean_sketch import Sketch, count_mean_sketch
 from discreet.mechanisms.categorical.haar_bit import haar_bit
 from discreet.mechanisms.categorical.hadamard_response import hadamard_response
 from discreet.mechanisms.categorical.local_hashing import local_hashing
@@ -79,7 +79,7 @@ def surprise(m: Mechanism, first: np.ndarray, second: np.ndarray, people: int) -
     if type(m)._count is Mechanism._count:
         seen = total > 0
         return float(chi2.sf(((first - second)[seen] ** 2 / total[seen]).sum(), max(1, seen.sum() - 1)))
-    each = people / m.hashes if isinstance(m, dc.mechanisms.count_mean_sketch.Sketch) else people
+    each = people / m.hashes if isinstance(m, Sketch) else people
     rate = total / (2 * each)
     return float((chi2.sf((first - second) ** 2 / (2 * each * rate * (1 - rate)), 1) * total.size).min())
 

@@ -5,9 +5,10 @@ R_ii = sup f/f, R_io = sup f/g and R_oi = sup g/f, taken over each component (at
 
     level = max{ ln R_ii,  ln max(i/o, (1-i)/(1-o)) + ln R_io,  ln max(o/i, (1-o)/(1-i)) + ln R_oi }.
 
-These are the limits of the lattices in `discreet.mechanisms.numeric.privrm`, whose certificates are exact for
-the integers that run and agree with them within about 1e-5 (the lattice's proportion of window to domain); they also show where the paper
-is wrong: HM for p in (0.6478, 0.65) and TLM for p in (0.7496, 0.75) exceed the level that Table 2 gives.
+These are the limits of the lattices in `discreet.mechanisms.numeric.privrm`, whose certificates are exact for the
+integers that run and agree with them within about 1e-5 (the lattice's proportion of window to domain); they also show
+where the paper is wrong: HM for p in (0.6478, 0.65) and TLM for p in (0.7496, 0.75) exceed the level that Table 2
+gives.
 """
 
 import math
