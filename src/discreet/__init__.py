@@ -1,60 +1,120 @@
-"""discreet: ask everyone, learn about no one.
+"""Ask everyone, learn about no one: statistics of sensitive values under local differential privacy.
 
-Statistics of sensitive numbers and categories under local differential privacy. Start with `Mean`, `simulate` and
-`mechanism`; everything is imported on first use.
+Start with `Mean`, `simulate` and `mechanism`. Every name is imported when it is first used, so that ``import discreet``
+stays quick; type checkers see the real types.
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
-_HOMES = {
-    "Categories": "domains",
-    "Certificate": "privacy.certificate",
-    "DiscreetError": "errors",
-    "Distribution": "plans.distribution",
-    "DomainError": "errors",
-    "Entropy": "privacy.entropy",
-    "Estimate": "plans.base",
-    "Frequency": "plans.frequency",
-    "Interval": "domains",
-    "Mean": "plans.mean",
-    "Means": "plans.mean",
-    "Mechanism": "mechanisms.base",
-    "Mixture": "mechanisms.shapes.mixture",
-    "Plan": "plans.base",
-    "PrivacyError": "errors",
-    "RangeMean": "plans.range_mean",
-    "RangeMeans": "plans.range_mean",
-    "Table": "mechanisms.shapes.table",
-    "Tally": "tallies",
-    "Unary": "mechanisms.shapes.unary",
-    "Variance": "plans.variance",
-    "Window": "mechanisms.shapes.window",
-    "WireError": "errors",
-    "advise": "advice",
-    "estimate_frame": "drivers.files",
-    "mechanism": "mechanisms.registry",
-    "privatize_frame": "drivers.files",
-    "register": "mechanisms.registry",
-    "simulate": "plans.simulate",
-}
-_MODULES = ("checks", "metrics", "plots")
+__all__ = [
+    # What people hold.
+    "Categories",
+    "Interval",
+    # Questions and answers.
+    "Distribution",
+    "Estimate",
+    "Frequency",
+    "Mean",
+    "Means",
+    "Plan",
+    "RangeMean",
+    "RangeMeans",
+    "Variance",
+    "advise",
+    "simulate",
+    # Mechanisms.
+    "Certificate",
+    "Entropy",
+    "Mechanism",
+    "Mixture",
+    "Table",
+    "Tally",
+    "Unary",
+    "Window",
+    "mechanism",
+    "register",
+    # Files, data frames and devices.
+    "Collector",
+    "Ledger",
+    "estimate_file",
+    "estimate_frame",
+    "privatize_file",
+    "privatize_frame",
+    # Errors.
+    "DiscreetError",
+    "DomainError",
+    "MissingExtra",
+    "PrivacyError",
+    "WireError",
+    # Modules.
+    "checks",
+    "metrics",
+    "plots",
+]
 
-__all__ = [*_HOMES, *_MODULES]
+if TYPE_CHECKING:
+    from discreet import checks, metrics, plots
+    from discreet.advice import advise
+    from discreet.device.client import Collector
+    from discreet.domains import Categories, Interval
+    from discreet.drivers.files import estimate_file, estimate_frame, privatize_file, privatize_frame
+    from discreet.errors import DiscreetError, DomainError, MissingExtra, PrivacyError, WireError
+    from discreet.mechanisms.base import Mechanism
+    from discreet.mechanisms.registry import mechanism, register
+    from discreet.mechanisms.shapes.mixture import Mixture
+    from discreet.mechanisms.shapes.table import Table
+    from discreet.mechanisms.shapes.unary import Unary
+    from discreet.mechanisms.shapes.window import Window
+    from discreet.plans.base import Estimate, Plan
+    from discreet.plans.distribution import Distribution
+    from discreet.plans.frequency import Frequency
+    from discreet.plans.mean import Mean, Means
+    from discreet.plans.range_mean import RangeMean, RangeMeans
+    from discreet.plans.simulate import simulate
+    from discreet.plans.variance import Variance
+    from discreet.privacy.certificate import Certificate
+    from discreet.privacy.entropy import Entropy
+    from discreet.privacy.ledger import Ledger
+    from discreet.tallies import Tally
+else:
+    # The same imports, made on first use; tests/test_exports.py keeps the two in step.
+    _HOMES = {
+        "advice": ("advise",),
+        "device.client": ("Collector",),
+        "domains": ("Categories", "Interval"),
+        "drivers.files": ("estimate_file", "estimate_frame", "privatize_file", "privatize_frame"),
+        "errors": ("DiscreetError", "DomainError", "MissingExtra", "PrivacyError", "WireError"),
+        "mechanisms.base": ("Mechanism",),
+        "mechanisms.registry": ("mechanism", "register"),
+        "mechanisms.shapes.mixture": ("Mixture",),
+        "mechanisms.shapes.table": ("Table",),
+        "mechanisms.shapes.unary": ("Unary",),
+        "mechanisms.shapes.window": ("Window",),
+        "plans.base": ("Estimate", "Plan"),
+        "plans.distribution": ("Distribution",),
+        "plans.frequency": ("Frequency",),
+        "plans.mean": ("Mean", "Means"),
+        "plans.range_mean": ("RangeMean", "RangeMeans"),
+        "plans.simulate": ("simulate",),
+        "plans.variance": ("Variance",),
+        "privacy.certificate": ("Certificate",),
+        "privacy.entropy": ("Entropy",),
+        "privacy.ledger": ("Ledger",),
+        "tallies": ("Tally",),
+    }
+    _MODULES = ("checks", "metrics", "plots")
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
+    def __getattr__(name):
+        if name in _HOME_OF:
+            found = globals()[name] = getattr(import_module(f"discreet.{_HOME_OF[name]}"), name)
+            return found
+        if name in _MODULES:
+            return import_module(f"discreet.{name}")
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        module = import_module(f"discreet.{_HOMES[name]}")
-        if name == "mechanism" or name == "Mechanism":
-            import_module("discreet.mechanisms")  # all shapes, so that from_json knows every kind
-        return getattr(module, name)
-    if name in _MODULES:
-        return import_module(f"discreet.{name}")
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    def __dir__():
+        return sorted({*globals(), *__all__})
