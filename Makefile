@@ -59,20 +59,25 @@ setup-peers: .venv-peers  ## make .venv-peers: pure-ldp and multi-freq-ldpy need
 
 .PHONY: test
 test: $(STAMP)/test system  ## run the fast tests and every example in the docstrings
-	@$(BIN)/python -m pytest --doctest-modules tests src/discreet
-	@if [ "$${CI:-}" = true ]; then $(MAKE) test-flower; fi
+	@$(BIN)/python -m pytest --doctest-modules tests papers benchmarks src/discreet
+	@if [ "$${CI:-}" = true ]; then $(MAKE) test-light test-flower; fi
+
+.PHONY: test-light
+test-light:  ## run the tests that need no extra, in an environment with the core dependencies alone
+	@$(MAKE) VENV=.venv-light .venv-light/.stamp/light
+	@.venv-light/bin/python -m pytest --light --doctest-modules tests src/discreet
 
 .PHONY: test-slow
 test-slow: $(STAMP)/test system  ## run the slow tests: audits, large samples
-	@$(BIN)/python -m pytest -m slow tests
+	@$(BIN)/python -m pytest -m slow tests papers/tests benchmarks/tests
 
 .PHONY: test-flower
 test-flower: setup-flower  ## run the tests of federated learning in Flower's environment
-	@.venv-flower/bin/python -m pytest tests/federated
+	@.venv-flower/bin/python -m pytest tests/federated papers/tests/test_federated_page.py
 
 .PHONY: flower
 flower: setup-flower  ## learn on Flower's simulation engine once, for real; writes docs/results/federated_flower.json
-	@.venv-flower/bin/python -m benchmarks.flower
+	@.venv-flower/bin/python -m discreet_benchmarks.flower
 
 .PHONY: check
 check: $(STAMP)/test  ## lint, formatting, types, layers
@@ -99,9 +104,9 @@ docs: $(STAMP)/docs  ## build the documentation into out/site
 constraints: $(STAMP)/venv  ## resolve constraints*.txt again to today's newest versions (needs uv)
 	@compile() { $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --no-header --no-annotate \
 	  --no-emit-index-url --no-emit-find-links pyproject.toml "$$@"; }; \
-	compile --extra service --extra dataframes --extra plots --extra spark --extra docs --extra dev \
-	  <(echo uv) -o constraints.txt; \
-	compile --extra flower-simulation --extra dataframes --extra plots --extra dev -o constraints-flower.txt
+	compile --extra all --extra docs --extra dev <(echo uv) -o constraints.txt; \
+	compile --extra flower-simulation --extra dataframes --extra fast --extra plots --extra scipy --extra dev \
+	  -o constraints-flower.txt
 
 .PHONY: system
 system:  ## install the Debian packages that a few tests use, where missing and possible
@@ -122,11 +127,11 @@ system:  ## install the Debian packages that a few tests use, where missing and 
 .PHONY: clean
 clean:  ## remove caches and everything make wrote, but not the environment
 	@rm -rf $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks
-	@find src tests benchmarks reproduction -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	@find src tests papers benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 .PHONY: clean-all
 clean-all: clean  ## remove the environments as well
-	@rm -rf .venv .venv-flower .venv-peers
+	@rm -rf .venv .venv-flower .venv-light .venv-peers
 
 # ---- environments -----------------------------------------------------------------------------
 
@@ -138,20 +143,26 @@ $(STAMP)/venv:
 	  || echo "uv cannot be had here: pip will do."
 	@mkdir -p $(STAMP) && touch $@
 
-# Each stamp stands for one set of extras, at pinned versions. uv installs where it can be had, pip otherwise
-# (pip also knows a mirror that was set up for pip alone).
+# Each stamp stands for one set of extras, at pinned versions, and for the distributions of this repository that are
+# installed beside discreet. uv installs where it can be had, pip otherwise (pip also knows a mirror that was set up
+# for pip alone).
 $(STAMP)/demo:    EXTRAS := service,plots
 $(STAMP)/service: EXTRAS := service,plots
-$(STAMP)/test:    EXTRAS := dev,service,dataframes,plots,spark
-$(STAMP)/docs:    EXTRAS := docs,plots
-$(STAMP)/all:     EXTRAS := dev,docs,service,dataframes,plots,spark
-$(STAMP)/flower:  EXTRAS := dev,dataframes,plots,flower-simulation
+$(STAMP)/test:    EXTRAS := dev,all
+$(STAMP)/docs:    EXTRAS := docs,plots,scipy,fast
+$(STAMP)/all:     EXTRAS := dev,docs,all
+$(STAMP)/light:   EXTRAS := test
+$(STAMP)/flower:  EXTRAS := dev,dataframes,fast,plots,scipy,flower-simulation
+
+$(STAMP)/test $(STAMP)/all $(STAMP)/flower: BESIDE := -e ./papers -e ./benchmarks
 
 PINS := constraints.txt
 $(STAMP)/flower:  PINS := constraints-flower.txt
 
-$(addprefix $(STAMP)/,demo service test docs all flower): pyproject.toml constraints.txt constraints-flower.txt | $(STAMP)/venv
-	@echo "Installing discreet[$(EXTRAS)] into $(VENV)"
-	@{ test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(PINS) -e ".[$(EXTRAS)]"; } \
-	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e ".[$(EXTRAS)]"
+SETTINGS := $(wildcard pyproject.toml */pyproject.toml constraints*.txt)
+
+$(addprefix $(STAMP)/,demo service test docs all light flower): $(SETTINGS) | $(STAMP)/venv
+	@echo "Installing discreet[$(EXTRAS)]$(BESIDE:-e%=%) into $(VENV)"
+	@{ test -x $(BIN)/uv && $(BIN)/uv pip install --quiet --python $(BIN)/python -c $(PINS) -e ".[$(EXTRAS)]" $(BESIDE); } \
+	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(PINS) -e ".[$(EXTRAS)]" $(BESIDE)
 	@touch $@

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from site_tools import pages, pictures
 
 import discreet as dc
 from discreet.mechanisms.registry import entries
+from site_tools import pages, pictures
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

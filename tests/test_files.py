@@ -509,13 +509,3 @@ def test_an_empty_file_has_no_answer(tmp_path):
     privatize_file(tmp_path / "p.parquet", tmp_path / "r.parquet", QUESTION)
     with pytest.raises(DiscreetError, match="column 'wage': the tally has 0 reports"):
         estimate_file(tmp_path / "r.parquet")
-
-
-@pytest.mark.slow
-def test_memory_is_bounded():
-    from discreet_benchmarks.files import run
-
-    found = run(20_000_000)
-    for step in ("privatize", "estimate"):
-        assert found["steps"][step]["peak_mib"] < 700
-        assert found["steps"][step]["rows"] == 20_000_000

@@ -1,6 +1,5 @@
 """Folders, patterns and threads; the same two functions under Dask."""
 
-import json
 import os
 import re
 import threading
@@ -186,12 +185,3 @@ def test_the_page_about_files_of_reports(tmp_path, monkeypatch):
     text = (Path(__file__).parents[1] / "docs" / "report-files.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, "report-files.md", "exec"), {})
-
-
-def test_the_page_about_scale_shows_what_was_measured():
-    from benchmarks.scale import page
-
-    docs = Path(__file__).parents[1] / "docs"
-    found = json.loads((docs / "results" / "scale.json").read_text(encoding="utf-8"))
-    assert page(found) in (docs / "scale.md").read_text(encoding="utf-8")
-    assert {row["name"] for row in found["rows"] if row["rows"] == 10**9} >= {"parquet + threads", "spark"}

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from mkdocs.structure.files import File
+
 from site_tools.pages import mechanism_pages, navigation
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from discreet_papers.square_wave.cells import SHAPES, coverage_cell
 
 import discreet as dc
 from discreet.metrics import kolmogorov_smirnov, wasserstein
@@ -280,16 +279,6 @@ def test_wrong_tallies_are_named():
 def test_bad_questions_are_named(call, why):
     with pytest.raises(dc.DiscreetError, match=why):
         call()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, 2.5])
-@pytest.mark.parametrize("name", SHAPES)
-def test_intervals_of_auto_cover(name, epsilon):
-    """Coverage of nominal 95 % intervals, 200 trials: the study's own cell, with the seed of its published figures."""
-    coverage = coverage_cell(name, epsilon, n=100_000, trials=200)["coverage"]
-    print(f"\n{name}, epsilon {epsilon}: {coverage}")
-    assert min(coverage.values()) >= 0.92, coverage
 
 
 @pytest.mark.parametrize("call", [lambda a: a.quantile(0), lambda a: a.range(3, 3), lambda a: a.range(90, 95)])

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from discreet_papers.text import table
-
 from discreet.errors import DiscreetError
 from discreet.report import Column, Picture, Row, Section, page
 from discreet_benchmarks import PARTS
+from discreet_papers.text import table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -238,11 +237,11 @@ def _pictures(rows: list[dict[str, Any]], beside: str, start: str = "") -> list[
 
 def _dots(ratios: dict[str, float], target: float, is_more_better: bool) -> "Figure":
     """Draw ratios on a logarithmic axis, those beyond the target in another colour."""
-    from discreet_papers.text import small_axes
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     from discreet.plots import BLUE, INK, VERMILLION
+    from discreet_papers.text import small_axes
 
     figure = Figure(figsize=(4.6, 0.7 + 0.17 * len(ratios)), layout="constrained")
     axes = small_axes(figure, 1, 1)[0, 0]

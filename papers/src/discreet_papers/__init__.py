@@ -35,7 +35,7 @@ class Study:
 
     name: str
     title: str
-    module: str
+    package: str
     page_file: str
 
     @property
@@ -45,16 +45,16 @@ class Study:
     @property
     def run(self) -> "Callable[[Job], dict[str, Any]]":
         """Function that returns the results."""
-        found: Callable[[Job], dict[str, Any]] = import_module(self.module).run
+        found: Callable[[Job], dict[str, Any]] = import_module(f"{self.package}.study").run
         return found
 
     def page(self, result: dict[str, Any], images: str = "") -> str:
         """Return the page in Markdown; ``images`` is the path of the plots, seen from the page."""
-        return str(import_module(f"{self.module}_page").page(result, images))
+        return str(import_module(f"{self.package}.page").page(result, images))
 
     def plots(self, result: dict[str, Any]) -> "dict[str, Figure]":
         """Return the figures by file name, without ending."""
-        found: dict[str, Figure] = import_module(f"{self.module}_page").plots(result)
+        found: dict[str, Figure] = import_module(f"{self.package}.page").plots(result)
         return found
 
 
@@ -64,32 +64,32 @@ STUDIES = {
         Study(
             "discrete",
             "Discrete Distribution Estimation with Local Differential Privacy: A Comparative Analysis",
-            "discreet_papers.discrete.study",
+            "discreet_papers.discrete",
             "discrete-comparison.md",
         ),
         Study(
             "n-output",
             "N-output Mechanism: Estimating Statistical Information from Numerical Data under Local Differential "
             "Privacy",
-            "discreet_papers.n_output.study",
+            "discreet_papers.n_output",
             "n-output.md",
         ),
         Study(
             "aaa",
             "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation",
-            "discreet_papers.aaa.study",
+            "discreet_papers.aaa",
             "aaa.md",
         ),
         Study(
             "privrm",
             "PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy",
-            "discreet_papers.privrm.study",
+            "discreet_papers.privrm",
             "privrm.md",
         ),
         Study(
             "square-wave",
             "Estimating Numerical Distributions under Local Differential Privacy",
-            "discreet_papers.square_wave.study",
+            "discreet_papers.square_wave",
             "square-wave.md",
         ),
     )

@@ -7,7 +7,6 @@ it found to `common.show_json` or to rich. To add one, write its module and name
 from discreet.cli import (
     advise,
     audit,
-    bench,
     budget,
     campaign,
     certify,
@@ -15,8 +14,8 @@ from discreet.cli import (
     describe,
     estimate,
     mechanisms,
+    plugins,
     privatize,
-    reproduce,
     serve,
 )
 from discreet.cli.common import app
@@ -24,7 +23,7 @@ from discreet.cli.common import app
 __all__ = ["app", "main"]
 
 VERBS = (
-    demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, reproduce, bench,
+    demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, plugins,
 )  # fmt: skip
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 

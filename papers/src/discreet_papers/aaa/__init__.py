@@ -1,1 +1,1 @@
-"""The study of one paper."""
+"""AAA: an adaptive mechanism for means: the study of its paper."""

@@ -1,1 +1,1 @@
-"""The study of one paper."""
+"""The comparison of mechanisms for discrete distributions: the study of its paper."""

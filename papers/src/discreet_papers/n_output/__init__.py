@@ -1,1 +1,1 @@
-"""The study of one paper."""
+"""The N-output mechanism and its hybrids: the study of its paper."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 from discreet_papers.n_output.distributions import METRICS, RELEASED
-from discreet_papers.n_output.federated_page import claims as federated_claims
+from discreet_papers.n_output.federated.page import claims as federated_claims
 from discreet_papers.n_output.means import ADAPTIVE
 from discreet_papers.n_output.study import PRINTED_BITS, PRINTED_FIGURE_2, PRINTED_TABLE_1, PRINTED_TABLE_2
 from discreet_papers.verdicts import FAILS, HOLDS, WRONG, Claims, claim

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from discreet_papers import frame
-from discreet_papers.n_output import federated_page as federated
 from discreet_papers.n_output import study
 from discreet_papers.n_output.distributions import LABELS, METRICS, ORACLES, RELEASED
+from discreet_papers.n_output.federated import page as federated
 from discreet_papers.text import panels, small_axes, table
 
 if TYPE_CHECKING:

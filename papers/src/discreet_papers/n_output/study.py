@@ -20,7 +20,8 @@ from discreet.mechanisms.numeric.n_output_family import Design, design, levelled
 from discreet.mechanisms.numeric.piecewise import best_zeta, piecewise_variance
 from discreet.mechanisms.registry import mechanism
 from discreet_papers.job import Cell, Job
-from discreet_papers.n_output import distributions, federated, means
+from discreet_papers.n_output import distributions, means
+from discreet_papers.n_output.federated import study as federated
 
 PRINTED_TABLE_1 = (0.69, 2.56)
 PRINTED_TABLE_2 = (0.69, 2.54, 5.41, 7.8, 10.0, 12.1, 14.26, 16.35)

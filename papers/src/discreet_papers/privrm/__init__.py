@@ -1,1 +1,1 @@
-"""The study of one paper."""
+"""PrivRM: the mean of those inside a range: the study of its paper."""

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from discreet_papers.privrm.figures_claims import claims as figure_claims
+from discreet_papers.privrm.figures.claims import claims as figure_claims
 from discreet_papers.privrm.levels import SHARES, THRESHOLDS
 from discreet_papers.verdicts import HOLDS, WRONG, Claims, claim
 

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from discreet_papers import frame
-from discreet_papers.privrm import figures_page as figures
 from discreet_papers.privrm import levels as study
 from discreet_papers.privrm.claims import auto, best_of, biased
+from discreet_papers.privrm.figures import page as figures
 from discreet_papers.text import number, panels, table
 
 if TYPE_CHECKING:

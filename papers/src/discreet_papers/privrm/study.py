@@ -72,7 +72,7 @@ class Question:
 
 def run(job: Job) -> dict[str, Any]:
     """Run the study."""
-    from discreet_papers.privrm import figures
+    from discreet_papers.privrm.figures import study as figures
 
     questions = columns(job)
     halves = [q for q in questions if "half" in q.name]

@@ -1,1 +1,1 @@
-"""The study of one paper."""
+"""Square Wave: distributions of numbers: the study of its paper."""

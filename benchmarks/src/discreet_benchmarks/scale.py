@@ -1,6 +1,6 @@
 """A billion reports: counted from Parquet by threads and by Spark; how both grow with workers and partitions.
 
-    python -m benchmarks.scale [--rows 1000000000] [--quick] [--folder DIR] [--out docs/results/scale.json]
+    python -m discreet_benchmarks.scale [--rows 1000000000] [--quick] [--folder DIR] [--out docs/results/scale.json]
 
 Real reports of a real mechanism (randomised response over 16 categories, epsilon 1: one byte) are written once, in
 parts; every row of the result then counts them again, and must find the same tally. Wall seconds are those of this
@@ -220,7 +220,7 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         f"{found['reports']:,} reports of one byte, {found['file_bytes'] / 1e6:,.0f} MB of Parquet; {found['date']}, "
         f"discreet {found['version']}, Python {found['python']}, {found['machine']}, {load}. Threads and Spark "
-        "found the same tally. `python -m benchmarks.scale` measures it again.",
+        "found the same tally. `python -m discreet_benchmarks.scale` measures it again.",
         "",
         "| work | rows | with | s | CPU s | M rows/s | M rows per CPU s |",
         "|---|--:|---|--:|--:|--:|--:|",

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from discreet.domains import Interval
 from discreet_papers import STUDIES
 from discreet_papers.square_wave import cells
 from discreet_papers.square_wave import study as square_wave
 from discreet_papers.square_wave.claims import claims, leads, ratio_to_better
-
-from discreet.domains import Interval
 
 ROOT = Path(__file__).parents[2]
 FEW = cells.Sample("few", np.random.default_rng(0).beta(5, 2, 4000), Interval(0, 1), 64)
@@ -103,3 +103,13 @@ def test_committed_numbers():
 def test_the_page_is_made_of_the_results():
     text = (ROOT / "docs/papers/square-wave.md").read_text("utf-8")
     assert text == STUDIES["square-wave"].page(committed(), "../results/")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 2.5])
+@pytest.mark.parametrize("name", cells.SHAPES)
+def test_intervals_of_auto_cover(name, epsilon):
+    """Coverage of nominal 95 % intervals, 200 trials: the study's own cell, with the seed of its published figures."""
+    coverage = cells.coverage_cell(name, epsilon, n=100_000, trials=200)["coverage"]
+    print(f"\n{name}, epsilon {epsilon}: {coverage}")
+    assert min(coverage.values()) >= 0.92, coverage

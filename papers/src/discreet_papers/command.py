@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from discreet_papers import STUDIES, html, study
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
+from discreet_papers import STUDIES, html, study
 
 if TYPE_CHECKING:
     from discreet_papers import Study
@@ -71,9 +71,10 @@ def reproduce(
 
 
 def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool, part: str) -> dict[str, Any]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     from discreet_papers.frame import summary
     from discreet_papers.job import Job
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
         SpinnerColumn(),
@@ -123,9 +124,10 @@ def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, imag
 
 
 def _count(found: dict[str, dict[str, Any]], shown: Any) -> None:
-    from discreet_papers.verdicts import count
     from rich import box
     from rich.table import Table
+
+    from discreet_papers.verdicts import count
 
     table = Table(title="[bold]The papers' claims[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
     table.add_column("Paper")

@@ -1,11 +1,12 @@
 """The federated case study on Flower's simulation engine (Ray): real messages, real processes, the mod on each client.
 
 make flower            in Flower's own environment; two to ten minutes
-python -m benchmarks.flower --rounds 3 --out out/flower.json
+python -m discreet_benchmarks.flower --rounds 3 --out out/flower.json
 
-500 nodes with shards of the N-output paper's data set, 10 % of them in each of 50 rounds, epsilon 5 a round. Shards,
-first model and training are those of the in-process simulator (`discreet_papers.federated`), so the two must
-agree; who is drawn is Flower's choice, and the noise is the operating system's: no seed.
+500 nodes hold shards of the N-output paper's data set; 10 % of them answer in each of 50 rounds, with epsilon 5 per
+round. Shards, first model and training are those of the in-process simulator
+(`discreet_papers.n_output.federated.simulator`), so the two must agree. Flower chooses who is drawn, and the noise
+comes from the operating system, so there is no seed.
 """
 
 import argparse
@@ -20,7 +21,6 @@ os.environ["FLWR_TELEMETRY_ENABLED"] = "0"  # Flower calls home unless told not 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 import numpy as np
-from discreet_papers.federated import CLIENTS, DRAWN, accuracy, first_model, local_updates, problem, shards
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
@@ -30,6 +30,15 @@ import discreet
 from discreet.federated import Updates
 from discreet.federated.flower import TallyStrategy, UpdateMod, flat
 from discreet.privacy.ledger import Ledger
+from discreet_papers.n_output.federated.simulator import (
+    CLIENTS,
+    DRAWN,
+    accuracy,
+    first_model,
+    local_updates,
+    problem,
+    shards,
+)
 
 SEED = 0
 

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from discreet_papers.n_output import federated as study
-from discreet_papers.n_output import federated_page as page
+
+from discreet_papers.n_output.federated import page, study
 from discreet_papers.text import table
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from discreet_papers import STUDIES
-from discreet_papers.privrm import levels as privrm_levels
-from discreet_papers.privrm import study as privrm
-from discreet_papers.privrm.claims import auto, claims
 
 import discreet as dc
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.plans.range_mean.answer import ratio
 from discreet.plans.range_mean.designs import RangeEncoder, predicted_variance
+from discreet_papers import STUDIES
+from discreet_papers.privrm import levels as privrm_levels
+from discreet_papers.privrm import study as privrm
+from discreet_papers.privrm.claims import auto, claims
 
 ROOT = Path(__file__).parents[2]
 EXACT = {

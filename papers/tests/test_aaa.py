@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import discreet as dc
 from discreet_papers import STUDIES
 from discreet_papers.aaa import core
 from discreet_papers.aaa import study as aaa
 from discreet_papers.aaa.claims import against, claims, rival
-
-import discreet as dc
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from discreet.estimation.em import em
+from discreet.mechanisms import mechanism
+from discreet.mechanisms.categorical.basic_rappor import rappor
 from discreet_papers import STUDIES, data
 from discreet_papers.discrete import study as discrete
 from discreet_papers.discrete.laws import (
@@ -19,10 +23,6 @@ from discreet_papers.discrete.laws import (
     support_counts,
 )
 from discreet_papers.job import Job
-
-from discreet.estimation.em import em
-from discreet.mechanisms import mechanism
-from discreet.mechanisms.categorical.basic_rappor import rappor
 
 ROOT = Path(__file__).parents[2]
 COUNTS = np.array([700, 250, 40, 10, 0])

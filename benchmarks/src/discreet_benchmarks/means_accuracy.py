@@ -1,7 +1,7 @@
 # ruff: noqa: E402 - threads must be set before numpy is loaded
 """Measured mean square error over exact variance, for every mean mechanism, on three real columns.
 
-    python -m benchmarks.means_accuracy [--quick] [--data DIRECTORY] [--publish] [--json FILE]
+    python -m discreet_benchmarks.means_accuracy [--quick] [--data DIRECTORY] [--publish] [--json FILE]
 
 Every repeat privatises the same 2 000 people of a column anew with the mechanism itself (seeded: simulation) and
 compares the mean of the decoded reports with the people's own mean: no law is assumed, no tally is drawn from a model.
@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from discreet_papers import data
-from discreet_papers.job import seed_of
-from discreet_papers.text import table
 
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries
+from discreet_papers import data
+from discreet_papers.job import seed_of
+from discreet_papers.text import table
 
 EPSILONS = (1.0, 4.0)
 PEOPLE = 2_000
@@ -134,12 +134,12 @@ def page(result: dict[str, Any]) -> str:
     )
     return "\n\n".join(
         [
-            "<!-- Written by `python -m benchmarks.means_accuracy --publish`; edit that, not this page. -->",
+            "<!-- Written by `python -m discreet_benchmarks.means_accuracy --publish`; edit that, not this page. -->",
             "# Accuracy of the means: measured over exact",
             f"Mean square error of {result['repeats']} repeats with {result['people']} people each, over the exact "
             f"variance that the mechanism states. Every repeat draws every report with the mechanism itself. Columns: "
-            f"{described}. {result['data']['note'].capitalize()}. Made by `python -m benchmarks.means_accuracy` with "
-            f"discreet {result['version']} on {result['date']}.",
+            f"{described}. {result['data']['note'].capitalize()}. Made by "
+            f"`python -m discreet_benchmarks.means_accuracy` with discreet {result['version']} on {result['date']}.",
             f"All ratios lie between {result['least']:.3f} and {result['largest']:.3f}.",
             table(["mechanism", *heads], ratios),
             "One run with the whole column: the estimate's distance from the truth, in exact standard errors.",

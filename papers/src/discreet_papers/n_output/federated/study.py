@@ -18,8 +18,8 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.ledger import split
-from discreet_papers.federated import CLIENTS, DRAWN, ROUNDS, Problem, problem, run, summary
 from discreet_papers.job import Cell, Job, seed_of
+from discreet_papers.n_output.federated.simulator import CLIENTS, DRAWN, ROUNDS, Problem, problem, run, summary
 
 EPSILON, RANGE = 5.0, 0.3
 SETS = ("gamma", "shuttle")

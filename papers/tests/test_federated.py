@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from discreet_papers import federated
-from discreet_papers.job import Job
-from discreet_papers.n_output import federated as n_output_federated
 
 import discreet as dc
 from discreet.federated import Updates
+from discreet_papers.job import Job
+from discreet_papers.n_output.federated import simulator as federated
+from discreet_papers.n_output.federated import study as n_output_federated
 
 ROOT = Path(__file__).parents[2]
 

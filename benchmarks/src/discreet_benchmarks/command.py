@@ -125,11 +125,12 @@ class _Progress:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from discreet_benchmarks import PARTS
-    from discreet_benchmarks.page import cells
     from rich import box
     from rich.markup import escape
     from rich.table import Table
+
+    from discreet_benchmarks import PARTS
+    from discreet_benchmarks.page import cells
 
     shown = console()
     for part, title in PARTS.items():

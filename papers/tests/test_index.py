@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from discreet_papers import STUDIES, html
 from discreet_papers.index import FILE, index
 from discreet_papers.job import Job

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
+
 from discreet_papers import STUDIES
 from discreet_papers.n_output import study as n_output
 from discreet_papers.n_output.claims import claims

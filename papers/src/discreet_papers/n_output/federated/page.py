@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from discreet_papers import frame
-from discreet_papers.n_output.federated import (
+from discreet_papers.n_output.federated.study import (
     BUDGETS,
     CASE_STUDY,
     KS,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet_papers.privrm.figures import FIXED
+from discreet_papers.privrm.figures.study import FIXED
 from discreet_papers.privrm.levels import THRESHOLDS
 from discreet_papers.verdicts import WRONG, Claims, claim
 

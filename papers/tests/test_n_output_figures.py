@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+import discreet as dc
 from discreet_papers.job import Job
 from discreet_papers.n_output import distributions, means
 from discreet_papers.n_output.claims import claims
 from discreet_papers.verdicts import FAILS, HOLDS, WRONG
-
-import discreet as dc
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,6 +1,7 @@
 """The frame of the papers' pages: what was run, verdicts in three columns, sections; and verdicts that can fail."""
 
 import pytest
+
 from discreet_papers import frame
 from discreet_papers.job import Job
 from discreet_papers.verdicts import FAILS, HOLDS, WRONG, claim, count

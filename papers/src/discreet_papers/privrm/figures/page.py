@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from discreet_papers import frame
-from discreet_papers.privrm import figures
-from discreet_papers.privrm.figures_claims import ADJUSTED
+from discreet_papers.privrm.figures import study as figures
+from discreet_papers.privrm.figures.claims import ADJUSTED
 from discreet_papers.text import number, panels, small_axes, styles, table
 
 if TYPE_CHECKING:

@@ -8,16 +8,16 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, page, run
-from discreet_benchmarks.peers import Peers, interpreter
-from discreet_benchmarks.rows import MEANING, PER_REPORT, Missing, Row, Settings
-from discreet_benchmarks.scaling import slope
-from discreet_benchmarks.timing import clock, interleaved
 from typer.testing import CliRunner
 
 from discreet.cli import app
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import entries, mechanism
+from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, page, run
+from discreet_benchmarks.peers import Peers, interpreter
+from discreet_benchmarks.rows import MEANING, PER_REPORT, Missing, Row, Settings
+from discreet_benchmarks.scaling import slope
+from discreet_benchmarks.timing import clock, interleaved
 
 ROOT = Path(__file__).parents[2]
 FIELDS = {"name", "ours", "best_peer", "floor", "ratio_to_best_peer", "ratio_to_floor", "unit", "kind", "part", "meets"}

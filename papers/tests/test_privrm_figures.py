@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from discreet_papers.privrm import figures
-from discreet_papers.privrm import levels as privrm_levels
-from discreet_papers.privrm import study as privrm
-from discreet_papers.privrm.figures_claims import ADJUSTED, claims
-from discreet_papers.verdicts import HOLDS, WRONG
 
 import discreet as dc
+from discreet_papers.privrm import levels as privrm_levels
+from discreet_papers.privrm import study as privrm
+from discreet_papers.privrm.figures import study as figures
+from discreet_papers.privrm.figures.claims import ADJUSTED, claims
+from discreet_papers.verdicts import HOLDS, WRONG
 
 ROOT = Path(__file__).parents[2]
 

@@ -1,0 +1,1 @@
+"""Figures 2, 3 and 5 to 8 of the PrivRM paper."""
