@@ -16,8 +16,8 @@ import discreet as dc
 from discreet.cli import app
 from discreet.cli.audit import read_inputs
 from discreet.cli.privatize import _read_word
+from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError
-from discreet.privacy.ledger import Ledger
 
 
 def run(*arguments):
@@ -111,7 +111,7 @@ def test_a_plan_file_and_fractions(people, tmp_path):
         ((*MEAN[:4], "--epsilon", 1), "domain is missing"),
         (("--column", "wage", "--epsilon", 1), "ask is missing"),
         (("--epsilon", 1), "nothing is asked"),
-        (("--epsilon", "zero", *MEAN[:-2]), "epsilon is 'zero'"),
+        (("--epsilon", "zero", *MEAN[:-2]), "not 'zero'"),
         (("--question", "wage:mean", "--epsilon", 1), "question is 'wage:mean'"),
     ],
 )
@@ -243,13 +243,13 @@ def test_budget_show(tmp_path):
     ledger.charge("bob", "wages", 2)
     facts = found("budget", "show", path)
     assert facts["limit"] == "2"
-    assert [(row["subject"], row["spent"], row["remaining"]) for row in facts["participants"]] == [
+    assert [(row["subject"], row["spent"], row["remaining"]) for row in facts["people"]] == [
         ("ann", "4/3", "2/3"),
         ("bob", "2", "0"),
     ]
     shown = run("budget", "show", path).stdout
     assert "1.333334" in shown
-    assert "2 participants, limit 2 each" in shown
+    assert "2 people, limit 2 each" in shown
     one = found("budget", "show", path, "--subject", "ann")
     assert [entry["campaign"] for entry in one["answers"]] == ["wages", "rents"]
     assert "permanent" in run("budget", "show", path, "--subject", "ann").stdout

@@ -21,10 +21,10 @@ from flwr.app import (  # noqa: E402
 from flwr.clientapp import ClientApp  # noqa: E402
 from flwr.supercore.task_identity import TaskIdentity  # noqa: E402
 
+from discreet.device.ledger import Ledger  # noqa: E402
 from discreet.errors import DiscreetError  # noqa: E402
 from discreet.federated import Updates  # noqa: E402
 from discreet.federated.flower import RECORD, REFUSED, SPENT, TallyStrategy, UpdateMod, flat  # noqa: E402
-from discreet.privacy.ledger import Ledger  # noqa: E402
 
 SECRET = 0.123456789
 """The update that must not be found in any reply."""

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.checks import SIGNIFICANCE, chi_square
+from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
 from discreet.federated import PrivateUpdate, UpdateClient, Updates
 from discreet.federated.updates import small_inputs
 from discreet.mechanisms.registry import entries
-from discreet.privacy.ledger import BudgetError, Ledger, rational
+from discreet.privacy.ledger import BudgetError, rational
 
 MEAN = [name for name, entry in entries().items() if entry.question == "mean" and not entry.needs]
 

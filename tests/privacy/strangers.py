@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.privacy.ledger import Ledger, PermanentAnswers
+from discreet.device.ledger import Ledger, PermanentAnswers
 
 RNG = np.random.default_rng(20_261_115)
 

@@ -13,10 +13,11 @@ from tests.service.running import TwoRounds, one_hot_plan, reports_of, running
 
 import discreet as dc
 from discreet.device.client import CollectorError, Outbox, upload
+from discreet.device.ledger import Ledger
 from discreet.errors import PrivacyError
 from discreet.messages import uploads as envelope
 from discreet.plans.registry import QUESTIONS
-from discreet.privacy.ledger import BudgetError, Ledger
+from discreet.privacy.ledger import BudgetError
 
 MEAN = {"question": "mean", "domain": {"low": 0, "high": 100}, "epsilon": 2, "method": "duchi"}
 

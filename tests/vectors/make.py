@@ -4,16 +4,19 @@ entropy.json      keys, seeds and secrets, and the words they give
 mechanisms.json   documents, and what follows: id, exact ratio, epsilon, packed reports of given inputs and key
 refused.json      documents that must be refused, with the error's name
 encoders.json     values and their canonical inputs
+ledger.json       ratios of answers one after the other, and which of them a limit allows
 uploads.json      bodies of uploads, and what a report's id decides
 numbers.json      the one spelling of floats in documents
 
 A published vector never changes: a document's meaning is fixed for ever (docs/wire.md). So the tests compute from the
-documents in these files; this script is run only to add to them.
+documents in these files; this script is run only to add to them, by name: ``python tests/vectors/make.py ledger``.
 """
 
 import json
 import math
 import struct
+import sys
+from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,7 @@ from discreet.plans.base import Bucket
 from discreet.plans.range_mean.designs import RangeEncoder
 from discreet.plans.variance import SquaredDeviation
 from discreet.privacy.exact import TOTAL, exp_below, log_above
+from discreet.privacy.ledger import Accounts, Loss
 
 HERE = Path(__file__).parent
 KEY = bytes(range(32)).hex()
@@ -387,6 +391,33 @@ def bad_oracles() -> list[str]:
     return bad
 
 
+def ledger(limit: float, ratios: list[Fraction]) -> dict[str, Any]:
+    """Return which of some answers a ledger allows, one after the other; what is refused is not charged."""
+    accounts, allowed = Accounts(limit), []
+    for number, ratio in enumerate(ratios):
+        allowed.append(accounts.preview("me", str(number), Loss(ratio)).is_allowed)
+        if allowed[-1]:
+            accounts.charge("me", str(number), Loss(ratio))
+    texts = [f"{ratio.numerator}/{ratio.denominator}" for ratio in ratios]
+    return {"limit": limit, "ratios": texts, "allowed": allowed, "epsilon": repr(float(accounts.spent("me")))}
+
+
+def ledgers() -> list[dict[str, Any]]:
+    """Return ledgers of mechanisms, and of ratios as close to a limit as both languages can tell."""
+    duchi, response = dc.mechanism("duchi", 1), dc.mechanism("randomized-response", 0.1, size=4)
+    ratio, tenth = duchi.certificate.ratio, response.certificate.ratio
+    near = [(limit, Fraction(Context(prec=80).exp(Decimal(repr(limit))))) for limit in (0.1, 0.3, 1.0, 2.5, 17.3)]
+    return [
+        ledger(2.0, [ratio] * 3),
+        ledger(1.0, [tenth] * 11),
+        ledger(0.01, [tenth]),
+        ledger(4.0, [ratio, tenth, ratio, Fraction(3), ratio, tenth, tenth]),
+        ledger(1000.0, [Fraction(10**30)] * 20),
+        *(ledger(limit, [edge * (1 + Fraction(1, 10**40)), edge * (1 - Fraction(1, 10**40))]) for limit, edge in near),
+        *(ledger(limit, [edge * (1 + Fraction(1, 10**15)), edge * (1 - Fraction(1, 10**15))]) for limit, edge in near),
+    ]
+
+
 def make() -> dict[str, Any]:
     """Return all files by name."""
     dice = Dice(3)
@@ -448,13 +479,17 @@ def make() -> dict[str, Any]:
         "encoders": [
             {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} for d, values in encoders
         ],
+        "ledger": ledgers(),
         "uploads": uploads,
         "numbers": [repr(x) for x in numbers],
     }
 
 
 if __name__ == "__main__":
+    wanted = sys.argv[1:]
     for name, content in make().items():
+        if wanted and name not in wanted:
+            continue
         rows = content if isinstance(content, list) else [content]
         lines = ",\n".join(json.dumps(row) for row in rows)
         text = f"[\n{lines}\n]\n" if isinstance(content, list) else json.dumps(content, indent=1) + "\n"

@@ -27,9 +27,9 @@ from flwr.serverapp import ServerApp
 from flwr.simulation import run_simulation
 
 import discreet
+from discreet.device.ledger import Ledger
 from discreet.federated import Updates
 from discreet.federated.flower import TallyStrategy, UpdateMod, flat
-from discreet.privacy.ledger import Ledger
 from discreet_papers.n_output.federated.simulator import (
     CLIENTS,
     DRAWN,

@@ -30,7 +30,8 @@ def show(
     from rich import box
     from rich.table import Table
 
-    from discreet.privacy.ledger import Ledger, rational, shown
+    from discreet.device.ledger import Ledger
+    from discreet.privacy.ledger import rational, shown
 
     if not ledger.exists():
         raise DiscreetError(f"{ledger} does not exist")
@@ -39,7 +40,7 @@ def show(
     if subject is not None:
         if subject not in found.subjects:
             raise DiscreetError(f"subject is {subject!r}; the ledger does not know it")
-        facts["participants"] = [row for row in facts["participants"] if row["subject"] == subject]
+        facts["people"] = [row for row in facts["people"] if row["subject"] == subject]
         facts["answers"] = found.account(subject).entries
     if as_json:
         show_json(facts)
@@ -49,11 +50,11 @@ def show(
         out.print(f"[yellow]{warning}[/yellow]")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     if subject is None:
-        for title in ("Participant", "Campaigns"):
+        for title in ("Person", "Campaigns"):
             table.add_column(title)
         for title in ("Answers", "ε spent", "ε left"):
             table.add_column(title, justify="right")
-        for row in facts["participants"]:
+        for row in facts["people"]:
             left = "–" if found.limit is None else shown_left(row["remaining"])
             table.add_row(
                 row["subject"], ", ".join(row["campaigns"]), str(row["answers"]), shown(rational(row["spent"])), left
@@ -66,7 +67,7 @@ def show(
             table.add_row(entry["campaign"], str(entry["round"]), shown(rational(entry["epsilon"])), kind)
     out.print(table)
     limit = "no limit" if found.limit is None else f"limit {shown(found.limit)} each"
-    out.print(f"[dim]{len(found.subjects)} participants, {limit}[/dim]")
+    out.print(f"[dim]{len(found.subjects)} people, {limit}[/dim]")
 
 
 def shown_left(text: str) -> str:

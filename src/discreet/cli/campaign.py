@@ -166,7 +166,7 @@ def answer(
 ) -> None:
     """Take part: verify the campaign, charge the ledger, send one randomised report."""
     from discreet.device.client import Outbox
-    from discreet.privacy.ledger import Ledger
+    from discreet.device.ledger import Ledger
 
     try:
         given = json.loads(value)

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from discreet.device.ledger import Ledger
 from discreet.domains import Encoded
 from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.mechanisms.base import Mechanism
@@ -28,7 +29,7 @@ from discreet.messages import uploads as envelope
 from discreet.plans.base import Encoder, Plan
 from discreet.plans.encoders import read_encoder
 from discreet.privacy.entropy import Entropy, system_entropy
-from discreet.privacy.ledger import Ledger, rational
+from discreet.privacy.ledger import rational
 
 _AGAIN = (408, 425, 429, 500, 502, 503, 504)
 _LONGEST_WAIT = 5.0

@@ -8,10 +8,11 @@ refuses, whatever the server asks.
 from fractions import Fraction
 from typing import Any
 
+from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError
 from discreet.federated.updates import PrivateUpdate, Updates
 from discreet.privacy.entropy import Entropy
-from discreet.privacy.ledger import Composition, Ledger
+from discreet.privacy.ledger import Composition
 
 
 class UpdateClient:

@@ -23,10 +23,11 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Error, Message, 
 from flwr.common.constant import ErrorCode
 from flwr.serverapp.strategy import FedAvg
 
+from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError
 from discreet.federated.client import UpdateClient
 from discreet.federated.updates import PrivateUpdate, Updates
-from discreet.privacy.ledger import BudgetError, Ledger, Rational
+from discreet.privacy.ledger import BudgetError, Rational
 
 RECORD = "discreet"
 """Name of the one record in a reply."""

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.device.ledger import Ledger
 from discreet.federated import Updates
 from discreet.privacy.entropy import Entropy
-from discreet.privacy.ledger import BudgetError, Ledger
+from discreet.privacy.ledger import BudgetError
 from discreet_papers import data as sources
 
 Floats = npt.NDArray[np.float64]
