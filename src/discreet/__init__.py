@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from discreet import checks, metrics, plots
     from discreet.advice import advise
     from discreet.device.client import Collector
+    from discreet.device.ledger import Ledger
     from discreet.domains import Categories, Interval
     from discreet.drivers.files import estimate_file, estimate_frame, privatize_file, privatize_frame
     from discreet.errors import DiscreetError, DomainError, MissingExtra, PrivacyError, WireError
@@ -77,13 +78,13 @@ if TYPE_CHECKING:
     from discreet.plans.variance import Variance
     from discreet.privacy.certificate import Certificate
     from discreet.privacy.entropy import Entropy
-    from discreet.privacy.ledger import Ledger
     from discreet.tallies import Tally
 else:
     # The same imports, made on first use; tests/test_exports.py keeps the two in step.
     _HOMES = {
         "advice": ("advise",),
         "device.client": ("Collector",),
+        "device.ledger": ("Ledger",),
         "domains": ("Categories", "Interval"),
         "drivers.files": ("estimate_file", "estimate_frame", "privatize_file", "privatize_frame"),
         "errors": ("DiscreetError", "DomainError", "MissingExtra", "PrivacyError", "WireError"),
@@ -102,7 +103,6 @@ else:
         "plans.variance": ("Variance",),
         "privacy.certificate": ("Certificate",),
         "privacy.entropy": ("Entropy",),
-        "privacy.ledger": ("Ledger",),
         "tallies": ("Tally",),
     }
     _MODULES = ("checks", "metrics", "plots")
