@@ -96,5 +96,5 @@ def test_the_frequency_plot_shows_every_category_and_the_truth():
         figure = estimate.plot(truth=truth)
         axes = figure.axes[0]
         assert sorted(label.get_text() for label in axes.get_yticklabels()) == ["a", "b", "c"]
-    assert "1000 reports" in axes.get_xlabel()
+    assert "1 000 reports" in axes.get_xlabel()
     assert len(plots.frequencies(estimate, top=2).axes[0].get_yticklabels()) == 2

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from discreet import plots
 from discreet.cli import app
 from discreet.demo import story as demo
-from discreet.plots import mean_mechanisms
+from discreet.mechanisms.comparison import mean_mechanisms
 from discreet.report import Column, Picture, Row, Section, page
 
 VOID = {"meta", "link", "br", "img"}
@@ -20,7 +19,7 @@ VOID = {"meta", "link", "br", "img"}
 @pytest.fixture(scope="module", autouse=True)
 def _few_epsilons():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plots, "EPSILONS", (0.5, 1.0, 2.0))
+        patch.setattr(demo, "EPSILONS", (0.5, 1.0, 2.0))
         yield
 
 

@@ -10,6 +10,8 @@ import pytest
 import discreet as dc
 from discreet import plots
 from discreet.errors import DiscreetError
+from discreet.mechanisms.comparison import EPSILONS, mean_mechanisms, worst_case_variances
+from discreet.plots.style import INK, KNOWN_LINES, LIMIT
 
 Figure = pytest.importorskip("matplotlib.figure").Figure
 
@@ -63,7 +65,7 @@ def test_estimates_without_truth(answers):
 @pytest.mark.parametrize("relative", [False, True])
 def test_worst_case_variance_shows_the_exact_figures(relative):
     names, epsilons = ["duchi", "piecewise"], [0.5, 1.0, 2.0]
-    figure = plots.worst_case_variance(names, epsilons, relative=relative)
+    figure = plots.worst_case_variance(worst_case_variances(epsilons, names), epsilons, relative=relative)
     drawn(figure)
     exact = np.array([[dc.mechanism(name, e).worst_case_variance for e in epsilons] for name in names])
     shown = np.array([line.get_ydata() for line in figure.axes[0].lines])
@@ -73,18 +75,45 @@ def test_worst_case_variance_shows_the_exact_figures(relative):
 
 
 def test_worst_case_variance_takes_all_mean_mechanisms():
-    figure = plots.worst_case_variance(epsilons=[1.0, 2.0])
-    assert len(figure.axes[0].lines) == len(plots.mean_mechanisms())
+    figure = plots.worst_case_variance(worst_case_variances([1.0, 2.0]), [1.0, 2.0])
+    assert len(figure.axes[0].lines) == len(mean_mechanisms())
 
 
 def test_lines_can_be_told_apart_and_are_the_same_in_every_plot():
-    figure = plots.worst_case_variance(epsilons=[1.0, 2.0])
+    figure = plots.worst_case_variance(worst_case_variances([1.0, 2.0]), [1.0, 2.0])
     styles = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in figure.axes[0].lines}
     looks = [(line.get_color(), str(line._dash_pattern)) for line in figure.axes[0].lines]
     assert len(set(looks)) == len(looks)
     curves = plots.variance_curves([dc.mechanism("hybrid", 1), dc.mechanism("duchi", 1)])
     for line in curves.axes[0].lines:
         assert (line.get_color(), line.get_linestyle()) == styles[line.get_label()]
+
+
+def test_every_mean_mechanism_has_a_look_of_its_own():
+    assert {*KNOWN_LINES, LIMIT} == set(mean_mechanisms())
+    assert list(KNOWN_LINES) == sorted(KNOWN_LINES)
+
+
+def test_curves_are_computed_where_tables_are_stored():
+    assert worst_case_variances(names=["duchi"])["duchi"].shape == (len(EPSILONS),)
+
+
+def test_plots_know_neither_mechanisms_nor_plans():
+    code = "import sys, discreet.plots; print([m for m in sys.modules if m.startswith('discreet.')])"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "discreet.plots" in loaded
+    for room in ("mechanisms", "plans", "privacy", "domains", "tallies"):
+        assert f"discreet.{room}" not in loaded
+
+
+@pytest.mark.parametrize("marked", [None, (1.0, 1000)])
+def test_error_curves(marked):
+    errors = {100: [0.4, 0.2], 1000: [0.12, 0.06]}
+    figure = plots.error_curves([0.5, 1.0], errors, marked=marked, what="error of the mean")
+    drawn(figure)
+    for word in ("error of the mean", "100 people", "1 000 people"):
+        assert word in texts(figure)
+    assert ("0.0600" in texts(figure)) == (marked is not None)
 
 
 def test_variance_curves():
@@ -123,7 +152,8 @@ def test_channel_refuses_what_nobody_could_see():
 
 
 @pytest.mark.parametrize(
-    "call", [lambda: plots.estimates([]), lambda: plots.variance_curves([]), lambda: plots.worst_case_variance([])]
+    "call",
+    [lambda: plots.estimates([]), lambda: plots.variance_curves([]), lambda: plots.worst_case_variance({}, [1.0])],
 )
 def test_nothing_to_plot_is_an_error(call):
     with pytest.raises(DiscreetError, match="empty"):
@@ -138,7 +168,7 @@ def test_svg_takes_its_colours_from_the_page(answers):
         assert text.endswith("</svg>")
         assert "://" not in text
         assert "currentColor" in text
-        assert plots.INK not in text
+        assert INK not in text
         assert "font-family" not in text
         assert "<style" not in text
     assert 'aria-label="Means &amp; intervals"' in first

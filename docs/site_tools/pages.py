@@ -12,7 +12,8 @@ import numpy as np
 
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import Entry, entries
-from discreet.plots import COLOURS, INK, STYLES, _canvas, _legend, _legend_rows, channel, to_svg, variance_curves
+from discreet.plots import channel, to_svg, variance_curves
+from discreet.plots.style import COLOURS, INK, STYLES, canvas, legend, legend_rows
 
 PAPERS = {
     "aaa": ("AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation", "aaa.md"),
@@ -208,7 +209,7 @@ def relatives(entry: Entry, m: Mechanism) -> str:
 def oracle_curves(name: str) -> "object":
     """Plot n times the average variance of a frequency against the number of categories, at epsilon 1."""
     names = [name, *(n for n in ("subset-selection", "optimized-unary", "randomized-response") if n != name)][:4]
-    figure, axes = _canvas(height=3.2, legend_rows=_legend_rows(len(names)))
+    figure, axes = canvas(height=3.2, legend_rows=legend_rows(len(names)))
     for place, other in enumerate(names):
         values = [build(entries()[other], 1.0, size=size).mean_variance for size in SIZES]
         colour, width = (INK, 2.6) if other == name else (COLOURS[place], 1.7)
@@ -218,7 +219,7 @@ def oracle_curves(name: str) -> "object":
     axes.set_xticks([4, 16, 64, 256, 1024], ["4", "16", "64", "256", "1024"])
     axes.set_xlabel("categories  (ε = 1; exact, no simulation)")
     axes.set_ylabel("n × variance of a frequency")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 

@@ -16,7 +16,8 @@ from discreet.mechanisms.registry import mechanism
 from discreet.plans.distribution import Distribution
 from discreet.plans.distribution.answer import DistributionEstimate
 from discreet.plans.simulate import simulate
-from discreet.plots import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, STYLES, VERMILLION, _canvas, _legend, distribution
+from discreet.plots import distribution
+from discreet.plots.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, STYLES, VERMILLION, canvas, legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +31,7 @@ def one_answer() -> "Figure":
     """Two people with different answers, and what they may send."""
     m = mechanism("randomized-response", 1.0, size=4)
     table, labels = m.matrix(), ("never", "once", "often", "daily")
-    figure, axes = _canvas(height=2.7, legend_rows=1)
+    figure, axes = canvas(height=2.7, legend_rows=1)
     places = np.arange(4)
     for shift, row, colour, who in ((-0.2, 0, BLUE, "never"), (0.2, 3, ORANGE, "daily")):
         axes.bar(places + shift, table[row], width=0.36, color=colour, label=f"who holds “{who}”")
@@ -43,13 +44,13 @@ def one_answer() -> "Figure":
     axes.set_ylim(0, 0.58)
     axes.set_ylabel("probability")
     axes.set_xlabel("what is sent   (ε = 1)")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
 def belief() -> "Figure":
     """How far a report can move a belief, at most."""
-    figure, axes = _canvas(height=3.2, legend_rows=2)
+    figure, axes = canvas(height=3.2, legend_rows=2)
     before = np.linspace(0, 1, 201)
     for epsilon, colour, style in zip((0.5, 1.0, 2.0, 4.0), (SKY, BLUE, GREEN, VERMILLION), STYLES, strict=True):
         ratio = math.exp(epsilon)
@@ -64,7 +65,7 @@ def belief() -> "Figure":
     axes.set_ylim(0, 100)
     axes.set_xlabel("sure before the report, %")
     axes.set_ylabel("sure after it, at most, %")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -79,7 +80,7 @@ def number() -> "Figure":
     m = mechanism("square-wave", 1.0)
     inputs = np.asarray(m.inputs)
     values = (np.arange(m.alphabet) + 0.5) / m.alphabet * 100
-    figure, axes = _canvas(height=2.7, legend_rows=1)
+    figure, axes = canvas(height=2.7, legend_rows=1)
     for age, colour, style in ((25, BLUE, STYLES[0]), (70, ORANGE, STYLES[1])):
         row = np.array([float(p) for p in m.law(int(np.abs(inputs - (age / 50 - 1)).argmin()))])
         axes.step(values, 1000 * row, where="mid", color=colour, linestyle=style, linewidth=1.8, label=f"aged {age}")
@@ -87,7 +88,7 @@ def number() -> "Figure":
     axes.set_xlim(0, 100)
     axes.set_xlabel(f"report: one of {m.alphabet} cells, from the first to the last, %\nsquare-wave, ε = 1")
     axes.set_ylabel("probability of a cell, ‰")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -113,7 +114,7 @@ def crowd() -> "Figure":
     share = reports / reports.sum() * (reports.size / 64)
     axes.step(edges, np.append(share, share[-1]), where="post", color=PURPLE, linewidth=1.0, alpha=0.9, label="reports")
     figure.legends[0].remove()
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -121,7 +122,7 @@ def price() -> "Figure":
     """How many people and how much privacy a mean takes."""
     epsilons = [0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0]
     crowds = [1000, 10_000, 100_000]
-    figure, axes = _canvas(height=3.0, legend_rows=2)
+    figure, axes = canvas(height=3.0, legend_rows=2)
     for crowd_, row, colour, style in zip(
         crowds, error_curve("mean", epsilons, crowds, domain=AGES), (SKY, BLUE, GREEN), STYLES, strict=False
     ):
@@ -134,7 +135,7 @@ def price() -> "Figure":
     axes.minorticks_off()
     axes.set_xlabel("ε   (minimax; worst case, exact)")
     axes.set_ylabel("noise in the mean age, years")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 

@@ -240,7 +240,7 @@ def _dots(ratios: dict[str, float], target: float, is_more_better: bool) -> "Fig
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    from discreet.plots import BLUE, INK, VERMILLION
+    from discreet.plots.style import BLUE, INK, VERMILLION
     from discreet_papers.text import small_axes
 
     figure = Figure(figsize=(4.6, 0.7 + 0.17 * len(ratios)), layout="constrained")

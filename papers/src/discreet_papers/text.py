@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import discreet.plots as house
+import discreet.plots.style as house
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

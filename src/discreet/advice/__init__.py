@@ -9,6 +9,7 @@ average variance does not depend on the data.
 from discreet.advice.ask import EPSILONS, advise, epsilon_needed, error_curve
 from discreet.advice.base import Advice, Option
 from discreet.advice.exact import knots_prior
+from discreet.advice.plot import plot_errors
 from discreet.advice.population import SHAPES, Population
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "epsilon_needed",
     "error_curve",
     "knots_prior",
+    "plot_errors",
 ]

@@ -93,10 +93,11 @@ def advise(
         plan.write_text(json.dumps(advice.plan().to_dict(), indent=2) + "\n", encoding="utf-8")
         found["plan"] = str(plan)
     if plot is not None:
-        from discreet.plots import error_curves, save
+        from discreet.advice import plot_errors
+        from discreet.plots import save
 
         with Waiting("Drawing") as told:
-            save(error_curves(question, epsilon, users, advice=advice, progress=told, **asked), plot)
+            save(plot_errors(question, epsilon, users, advice=advice, progress=told, **asked), plot)
         found["plot"] = str(plot)
     if as_json:
         show_json(found)

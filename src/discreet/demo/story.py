@@ -23,6 +23,7 @@ from discreet import plots
 from discreet.demo.collector import STEPS, over_http
 from discreet.domains import Interval
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.comparison import EPSILONS, mean_mechanisms, worst_case_variances
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Estimate, format_number
 from discreet.privacy.entropy import Entropy
@@ -153,7 +154,7 @@ class Demo:
     @cached_property
     def ranked(self) -> list[Mechanism]:
         """The mean mechanisms, the least worst-case variance first."""
-        sources = [mechanism(name, self.epsilon) for name in plots.mean_mechanisms()]
+        sources = [mechanism(name, self.epsilon) for name in mean_mechanisms()]
         return sorted(sources, key=lambda source: source.worst_case_variance)
 
     def seed_for(self, *parts: str) -> int:
@@ -438,7 +439,7 @@ def exact_limits(demo: Demo) -> Section:
     demo.picture(
         section,
         "Worst-case variance against ε, relative to the least: which mechanism is best depends on ε.",
-        lambda: plots.worst_case_variance(relative=True),
+        lambda: plots.worst_case_variance(worst_case_variances(EPSILONS), EPSILONS, relative=True),
     )
     return section
 
@@ -500,7 +501,7 @@ def holds(answer: Estimate, truth: float) -> bool:
 
 
 def _mean_steps() -> int:
-    return len(plots.mean_mechanisms())
+    return len(mean_mechanisms())
 
 
 SERVICE = ("alembic", "fastapi", "jinja2", "sqlalchemy", "uvicorn")

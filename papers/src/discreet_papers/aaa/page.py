@@ -308,8 +308,8 @@ def _many(result: dict[str, Any]) -> Curves:
 
 def plots(result: dict[str, Any]) -> "dict[str, Figure]":
     """Return Figures 3 to 8 relative to the best, and the channels of Figures 1 and 2."""
-    from discreet import plots as house
     from discreet.mechanisms.numeric.adaptive_additive import adaptive_additive
+    from discreet.plots import channel
 
     names = (*core.RIVALS[1:], "hybrid-np", "minimax")
     curves: Curves = {title: {} for title in study.SHAPES.values()}
@@ -338,5 +338,5 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
         "beta": core.quantiles("beta55"),
     }
     for name, x in people.items():
-        found[f"aaa_channel_{name}"] = house.channel(adaptive_additive(2.0, prior=core.knot_mass(x, 32).tolist()))
+        found[f"aaa_channel_{name}"] = channel(adaptive_additive(2.0, prior=core.knot_mass(x, 32).tolist()))
     return found

@@ -151,7 +151,9 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
     """Return Figure 2 and the worst cases relative to the limit."""
     from matplotlib.figure import Figure
 
-    from discreet import plots as house
+    from discreet.mechanisms.comparison import worst_case_variances
+    from discreet.plots import style as house
+    from discreet.plots import worst_case_variance
 
     figure = Figure(figsize=(6.4, 3.8), layout="constrained", facecolor="white")
     axes = small_axes(figure, 1, 1)[0, 0]
@@ -170,7 +172,8 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
     axes.set_ylabel("gain of N-output in worst-case variance, %", fontsize=9)
     axes.legend(fontsize=8, frameon=False)
     names = [name for name in study.VARIANCES.values() if name not in ("duchi", "piecewise")]
-    worst = house.worst_case_variance(names, [e / 10 for e in range(5, 61, 5)] + [6.5, 7.0, 7.5, 8.0], relative=True)
+    epsilons = [e / 10 for e in range(5, 61, 5)] + [6.5, 7.0, 7.5, 8.0]
+    worst = worst_case_variance(worst_case_variances(epsilons, names), epsilons, relative=True)
     return {
         "n_output_figure_2": figure,
         "n_output_worst_case": worst,

@@ -260,7 +260,7 @@ def _panels(
     """Return one panel a data set and metric, errors on a logarithmic scale; marks are dots."""
     from matplotlib.figure import Figure
 
-    from discreet import plots as house
+    from discreet.plots import style as house
 
     figure = Figure(figsize=(2.6 * len(columns), 2.3 * len(rows) + 0.7), layout="constrained", facecolor="white")
     axes = small_axes(figure, len(rows), len(columns))

@@ -229,7 +229,7 @@ def plots(figure: dict[str, Any]) -> "dict[str, Figure]":
     """Return Figure 5 with, below, accuracy against the variance that was met and against the worst case."""
     from matplotlib.figure import Figure
 
-    from discreet import plots as house
+    from discreet.plots import style as house
 
     drawn = styles(SHOWN)
     drawn["non-private"] |= {"color": house.INK, "linestyle": house.STYLES[2]}

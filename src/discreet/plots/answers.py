@@ -1,0 +1,306 @@
+"""Plots of answers: numbers with their intervals, distributions, frequencies, and predicted errors."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError
+from discreet.plots.style import (
+    BLUE,
+    GREEN,
+    INK,
+    PAPER,
+    SKY,
+    STYLES,
+    VERMILLION,
+    canvas,
+    legend,
+    legend_rows,
+    space_thousands,
+)
+from discreet.text import format_number, thousands
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class WithReports(Protocol):
+    """What every plot reads of an answer."""
+
+    @property
+    def question(self) -> str:
+        """What was asked."""
+
+    @property
+    def level(self) -> float:
+        """How often such intervals contain the truth."""
+
+    @property
+    def n(self) -> int:
+        """The number of reports."""
+
+    @property
+    def epsilon(self) -> float:
+        """What each person spent."""
+
+    @property
+    def method(self) -> str:
+        """How the question was answered."""
+
+
+class WithInterval(WithReports, Protocol):
+    """What `estimates` reads of an answer that is one number."""
+
+    @property
+    def value(self) -> float:
+        """The answer."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its confidence interval."""
+
+
+class WithBuckets(WithReports, Protocol):
+    """What `distribution` reads of an answer."""
+
+    @property
+    def bins(self) -> int:
+        """The number of buckets."""
+
+    def coarse(self, most: int) -> tuple[Any, Any, Any, Any]:
+        """Return edges, probabilities and the ends of their intervals, of at most so many buckets."""
+
+
+class WithLabels(WithReports, Protocol):
+    """What `frequencies` reads of an answer."""
+
+    @property
+    def labels(self) -> Sequence[Any]:
+        """The categories."""
+
+    def top(self, k: int) -> list[dict[str, Any]]:
+        """Return rows with ``label``, ``frequency``, ``low`` and ``high``, the most frequent first."""
+
+
+def estimates(answers: Iterable[tuple[str, WithInterval]], truth: float | None = None, *, what: str = "") -> "Figure":
+    """Plot answers to one question below each other, with their intervals and, if known, the truth.
+
+    Parameters
+    ----------
+    answers : iterable of (str, Answer)
+        A label and an answer each; the first is on top.
+    truth : float, optional
+        Drawn as a line; an answer whose interval misses it has a hollow mark and another colour.
+    what : str
+        What the numbers are, with their unit; the question's name unless given.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> answer = dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1, method="duchi"), [4.0] * 1000, seed=1)
+    >>> dc.plots.estimates([("duchi", answer)], truth=4.0)
+    <Figure size ...>
+    """
+    rows = list(answers)
+    if not rows:
+        raise DiscreetError("there is nothing to plot: answers is empty")
+    figure, axes = canvas(height=1.15 + 0.27 * len(rows))
+    for y, (_, answer) in enumerate(rows):
+        low, high = answer.interval
+        holds = truth is None or low <= truth <= high
+        colour = BLUE if holds else VERMILLION
+        axes.plot([low, high], [y, y], color=colour, linewidth=2.2, solid_capstyle="butt", zorder=2)
+        axes.plot(
+            [answer.value], [y], "o", color=colour, markersize=6, zorder=3,
+            markerfacecolor=colour if holds else PAPER, markeredgewidth=1.6,
+        )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [label for label, _ in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="y", visible=False)
+    first = rows[0][1]
+    margin = (first.interval[1] - first.interval[0]) / 2
+    if truth is not None:
+        axes.axvline(truth, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
+        axes.annotate(
+            f"truth {format_number(truth, margin)}", (truth, 1), (0, 3), ha="center", va="bottom",
+            xycoords=("data", "axes fraction"), textcoords="offset points", color=INK, fontsize=9,
+        )  # fmt: skip
+    space_thousands(axes)
+    axes.set_xlabel(f"{what or first.question}\n{_circumstances([answer for _, answer in rows])}")
+    return figure
+
+
+def distribution(
+    answer: WithBuckets, truth: npt.ArrayLike | None = None, *, what: str = "", cells: int = 64
+) -> "Figure":
+    """Plot a distribution as a histogram with the interval of each bucket and, if known, the truth.
+
+    Parameters
+    ----------
+    answer : Answer
+        Of a `discreet.Distribution`.
+    truth : array_like, optional
+        The people's values, or the true probability of each bucket.
+    what : str
+        What the numbers are, with their unit.
+    cells : int
+        The most buckets to show; finer ones are merged.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> plan = dc.Distribution(dc.Interval(0, 10), epsilon=2, bins=32, method="square-wave-ems")
+    >>> dc.plots.distribution(dc.simulate(plan, [2.0, 3.0, 4.0] * 500, seed=1))
+    <Figure size ...>
+    """
+    edges, shown, low, high = answer.coarse(cells)
+    figure, axes = canvas(height=3.0, legend_rows=2 if truth is not None else 1)
+
+    def steps(heights: Any) -> Any:
+        return np.append(heights, heights[-1])
+
+    axes.fill_between(
+        edges, steps(low), steps(high), step="post", color=BLUE, alpha=0.22, linewidth=0,
+        label=f"{answer.level:.0%} interval of each bucket",
+    )  # fmt: skip
+    axes.step(edges, steps(shown), where="post", color=BLUE, linewidth=1.6, label=f"estimate, {answer.method}")
+    if truth is not None:
+        true = np.asarray(truth, dtype=np.float64)
+        is_histogram = true.size == answer.bins and abs(float(true.sum()) - 1) < 1e-6
+        if is_histogram:
+            counted = true.reshape(shown.size, -1).sum(axis=1)
+        else:
+            counted = np.histogram(np.clip(true, edges[0], edges[-1]), edges)[0] / true.size
+        axes.step(edges, steps(counted), where="post", color=INK, linewidth=1.1, linestyle=STYLES[1], label="truth")
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("share of people")
+    space_thousands(axes)
+    axes.set_xlabel(f"{what + chr(10) if what else ''}{thousands(answer.n)} reports, ε = {answer.epsilon:g}")
+    legend(figure, axes)
+    return figure
+
+
+def frequencies(
+    answer: WithLabels, truth: Mapping[Any, float] | Sequence[float] | None = None, *, top: int = 30
+) -> "Figure":
+    """Plot the most frequent categories as bars with their intervals and, if known, the truth.
+
+    Parameters
+    ----------
+    answer : Answer
+        Of a `discreet.Frequency`.
+    truth : mapping or sequence, optional
+        The true frequency of each label, or of each category in order.
+    top : int
+        How many categories to show, the most frequent first.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> plan = dc.Frequency(dc.Categories(["tea", "coffee", "water"]), epsilon=1)
+    >>> dc.plots.frequencies(dc.simulate(plan, ["tea", "tea", "coffee"] * 500, seed=1))
+    <Figure size ...>
+    """
+    rows = answer.top(top)
+    figure, axes = canvas(height=0.9 + 0.26 * len(rows), legend_rows=1)
+    places = np.arange(len(rows))
+    shown = np.array([row["frequency"] for row in rows])
+    # The intervals are those of the unbiased estimates, so a bar need not end in the middle of its interval.
+    low = np.array([row["low"] for row in rows])
+    high = np.array([row["high"] for row in rows])
+    axes.barh(places, shown, height=0.62, color=BLUE, alpha=0.75, label=f"estimate, {answer.method}")
+    axes.hlines(places, low, high, color=INK, linewidth=1.3, label=f"{answer.level:.0%} interval")
+    if truth is not None:
+        known = dict(truth) if isinstance(truth, Mapping) else dict(zip(answer.labels, truth, strict=True))
+        true = [known.get(row["label"], 0.0) for row in rows]
+        axes.plot(true, places, "D", color=VERMILLION, markersize=4.5, label="truth")
+    axes.set_yticks(places, [str(row["label"]) for row in rows])
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"share of people\n{thousands(answer.n)} reports, ε = {answer.epsilon:g}")
+    legend(figure, axes)
+    return figure
+
+
+def error_curves(
+    epsilons: Sequence[float],
+    errors: Mapping[int, npt.ArrayLike],
+    *,
+    marked: tuple[float, int] | None = None,
+    what: str = "error",
+) -> "Figure":
+    """Plot a predicted error against epsilon, with one curve per number of people.
+
+    Parameters
+    ----------
+    epsilons : sequence of float
+        Where the errors were computed.
+    errors : mapping of int to array_like
+        For each number of people the error at each epsilon. `discreet.advice.plot_errors` computes them for a question.
+    marked : (float, int), optional
+        An epsilon and a number of people among them to mark with the error.
+    what : str
+        What the error is.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> error_curves([0.5, 1, 2], {1000: [0.2, 0.1, 0.05], 10_000: [0.06, 0.03, 0.015]}, marked=(1, 1000))
+    <Figure size ...>
+    """
+    if not errors or not len(epsilons):
+        raise DiscreetError("there is nothing to plot: errors or epsilons are empty")
+    places = [float(epsilon) for epsilon in epsilons]
+    curves = {people: np.asarray(row, dtype=np.float64) for people, row in errors.items()}
+    figure, axes = canvas(height=3.0, legend_rows=legend_rows(len(curves)))
+    for i, (people, row) in enumerate(curves.items()):
+        axes.plot(places, row, color=(SKY, BLUE, GREEN)[i % 3], linewidth=1.8, label=f"{thousands(people)} people")
+    if marked is not None:
+        epsilon, people = marked
+        at = float(curves[people][places.index(float(epsilon))])
+        axes.plot([epsilon], [at], "o", color=INK, markersize=6)
+        axes.annotate(
+            format_number(at, at / 10), (epsilon, at), textcoords="offset points", xytext=(7, 7), color=INK, fontsize=9
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks([0.2, 0.5, 1, 2, 4, 6], ["0.2", "0.5", "1", "2", "4", "6"])
+    axes.minorticks_off()
+    axes.set_xlabel("ε")
+    axes.set_ylabel(what)
+    legend(figure, axes)
+    return figure
+
+
+def _circumstances(answers: Sequence[WithInterval]) -> str:
+    """Return n, epsilon and level as text, with a range where they differ."""
+
+    def span(texts: list[str]) -> str:
+        low, high = texts[0], texts[-1]
+        return low if low == high else f"{low}–{high}"
+
+    n = span([thousands(n) for n in sorted(answer.n for answer in answers)])
+    epsilon = span([f"{epsilon:g}" for epsilon in sorted(answer.epsilon for answer in answers)])
+    level = span([f"{100 * level:g}" for level in sorted(answer.level for answer in answers)])
+    return f"n = {n} · ε = {epsilon} · {level} % intervals"
