@@ -1,7 +1,7 @@
-"""The command line: `discreet VERB`. One module a verb; everything heavy is imported inside the verbs.
+"""The command line: `discreet VERB`. One module per verb; heavy modules are imported inside the verbs.
 
-A verb is a plain function: it takes typed options, `--json` among them, does its work with the library and hands what
-it found to `common.show_json` or to rich. To add one, write its module and name it in `VERBS` below.
+A verb is a plain function: it takes typed options, including `--json`, does its work with the library and passes the
+result to `common.show_json` or to rich. To add a verb, write its module and add it to `VERBS` below.
 """
 
 from discreet.cli import (

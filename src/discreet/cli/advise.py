@@ -1,18 +1,20 @@
-"""`discreet advise`: which method, how large an error, how many people, which epsilon; and a plan file."""
+"""`discreet advise`: which method to use, what error to expect, how many people to ask; writes plan files."""
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.common import Json, Users, console, examples, show_json
+from discreet.cli.progress import Waiting
 from discreet.errors import DiscreetError
+from discreet.text import listed
 
 QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean")
 SHOWN = 12
+"""How many methods are shown without --all."""
 
 
 def register(app: typer.Typer) -> None:
@@ -20,57 +22,57 @@ def register(app: typer.Typer) -> None:
     app.command(
         "advise",
         epilog=examples(
-            "discreet advise                       # asks for what it needs",
-            "discreet advise mean --low 0 --high 500000 --epsilon 1 --users 10000",
-            "discreet advise frequency --labels tea,coffee,water --epsilon 1 --users 10000 --error 0.01",
-            "discreet advise distribution --low 0 --high 100 --epsilon 1 --users 20000 --shape two-peaks",
-            "discreet advise variance --low 0 --high 100 --epsilon 2 --users 5000 --sample old.csv --column age",
-            "discreet advise range-mean --low 0 --high 500000 --from 50000 --to 100000 --epsilon 1 --users 10000",
-            "discreet advise mean --low 0 --high 100 --epsilon 2 --users 5000 --plan plan.json --plot error.svg",
+            "discreet advise                       # prompts for what it needs",
+            "discreet advise mean --low 0 --high 500000 --epsilon 1 --people 10000",
+            "discreet advise frequency --labels tea,coffee,water --epsilon 1 --people 10000 --error 0.01",
+            "discreet advise distribution --low 0 --high 100 --epsilon 1 --people 20000 --shape two-peaks",
+            "discreet advise variance --low 0 --high 100 --epsilon 2 --people 5000 --sample old.csv --column age",
+            "discreet advise range-mean --low 0 --high 500000 --from 50000 --to 100000 --epsilon 1 --people 10000",
+            "discreet advise mean --low 0 --high 100 --epsilon 2 --people 5000 --plan plan.json --plot error.svg",
         ),
     )(advise)
 
 
 def advise(
-    question: Annotated[
-        str | None, typer.Argument(help=f"One of {', '.join(QUESTIONS)}; asked for if missing.")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy of each participant.")] = None,
-    users: Annotated[int | None, typer.Option(help="How many people will answer.")] = None,
+    question: Annotated[str | None, typer.Argument(help=f"One of {', '.join(QUESTIONS)}; prompts if missing.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy of each person.")] = None,
+    people: Annotated[int | None, typer.Option(help="How many people will answer.")] = None,
     low: Annotated[float | None, typer.Option(help="Smallest value, for numbers.")] = None,
     high: Annotated[float | None, typer.Option(help="Largest value, for numbers.")] = None,
-    start: Annotated[float | None, typer.Option("--from", help="Where the range of a range mean begins.")] = None,
-    end: Annotated[float | None, typer.Option("--to", help="Where it ends.")] = None,
-    numbers: Annotated[int | None, typer.Option(min=1, help="How many numbers of each person, for means.")] = None,
+    start: Annotated[float | None, typer.Option("--from", help="Start of the range, for a range mean.")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="End of the range, for a range mean.")] = None,
+    numbers: Annotated[int | None, typer.Option(min=1, help="How many numbers each person has, for means.")] = None,
     size: Annotated[int | None, typer.Option(help="Number of categories, for frequencies.")] = None,
-    labels: Annotated[str | None, typer.Option(help="The categories instead, with commas between.")] = None,
+    labels: Annotated[str | None, typer.Option(help="The categories themselves, separated by commas.")] = None,
     bins: Annotated[int | None, typer.Option(help="Buckets of a distribution.")] = None,
     shape: Annotated[
         str | None,
-        typer.Option(help="How people are spread: bell, even, heaped, long-tail, skewed or two-peaks."),
+        typer.Option(help="Assumed distribution: bell, even, heaped, long-tail, skewed or two-peaks."),
     ] = None,
     sample: Annotated[
-        Path | None, typer.Option(help="A file of values that are spread alike (CSV, Parquet, Arrow).")
+        Path | None, typer.Option(help="A file of similarly distributed values (CSV, Parquet, Arrow).")
     ] = None,
     column: Annotated[str | None, typer.Option(help="The column of that file.")] = None,
-    error: Annotated[float | None, typer.Option(help="A wanted error: the people and the epsilon it needs.")] = None,
-    plan: Annotated[Path | None, typer.Option(help="Write the plan of the best method to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the error against epsilon and people to this file.")] = None,
+    error: Annotated[float | None, typer.Option(help="Target error: find the people and the epsilon it needs.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Write the best method's plan to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the error against epsilon and people to this file.")] = None,
     every: Annotated[bool, typer.Option("--all", help=f"Show all methods, not only the best {SHOWN}.")] = False,
     as_json: Json = False,
+    users: Users = None,
 ) -> None:
-    """Rank the methods for a question before anyone is asked.
+    """Rank the methods for a question before you ask anyone.
 
-    Predicted error, interval, bytes, rounds and the influence of a false report; the people or the epsilon that a
-    wanted error needs. Errors are those of the laws that run: in the worst case, or for people spread as --shape or
-    --sample says. Distributions are rehearsed with made-up people, which takes some seconds. The plan file is what
-    `discreet campaign start` takes.
+    Shows the predicted error and interval, the bytes and rounds, and the influence of a false report; with --error also
+    the people and the epsilon that it needs. Errors are computed from the actual mechanism, for the worst case or for
+    the distribution that --shape or --sample gives. Distributions are simulated, which takes a few seconds. The plan
+    file is the input of `discreet campaign start`.
     """
+    people = users if people is None else people
     question = _asked("question", question, str, QUESTIONS)
     if question not in QUESTIONS:
-        raise DiscreetError(f"question is {question!r}; allowed are {', '.join(QUESTIONS)}")
+        raise DiscreetError(f"question must be {listed(QUESTIONS)}, not {question!r}")
     asked = _about(question, low, high, start, end, numbers, size, labels)
-    epsilon, users = _asked("epsilon", epsilon, float), _asked("users", users, int)
+    epsilon, people = _asked("epsilon", epsilon, float), _asked("people", people, int)
     if sample is not None:
         asked["sample"] = read_sample(sample, column, asked["domain"])
     asked |= {name: value for name, value in (("bins", bins), ("shape", shape)) if value is not None}
@@ -81,14 +83,14 @@ def advise(
     from discreet.advice import epsilon_needed
     from discreet.privacy.amplification import shuffle
 
-    with Waiting(f"Rehearsing a {question}") as told:
-        advice = rank(question, epsilon, users, error=error, progress=told, **asked)
+    with Waiting(f"Simulating a {question}") as told:
+        advice = rank(question, epsilon, people, error=error, progress=told, **asked)
     found = advice.to_dict()
-    if users >= 2:
-        found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, users, 1e-6).epsilon}
+    if people >= 2:
+        found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, people, 1e-6).epsilon}
     if error is not None:
-        with Waiting("Looking for an epsilon") as told:
-            found["epsilon_needed"] = epsilon_needed(question, error, users, advice=advice, progress=told, **asked)
+        with Waiting("Searching for an epsilon") as told:
+            found["epsilon_needed"] = epsilon_needed(question, error, people, advice=advice, progress=told, **asked)
     if plan is not None:
         plan.write_text(json.dumps(advice.plan().to_dict(), indent=2) + "\n", encoding="utf-8")
         found["plan"] = str(plan)
@@ -97,7 +99,7 @@ def advise(
         from discreet.plots import save
 
         with Waiting("Drawing") as told:
-            save(plot_errors(question, epsilon, users, advice=advice, progress=told, **asked), plot)
+            save(plot_errors(question, epsilon, people, advice=advice, progress=told, **asked), plot)
         found["plot"] = str(plot)
     if as_json:
         show_json(found)
@@ -106,7 +108,7 @@ def advise(
 
 
 def _about(question: str, low: Any, high: Any, start: Any, end: Any, numbers: Any, size: Any, labels: Any) -> Any:
-    """Return what the question is about, asking for what is missing."""
+    """Return the question's domain and range, prompting for what is missing."""
     from discreet.domains import Categories, Interval
 
     if question == "frequency":
@@ -124,12 +126,12 @@ def _about(question: str, low: Any, high: Any, start: Any, end: Any, numbers: An
 
 
 def _asked(name: str, value: Any, kind: type, allowed: tuple[str, ...] = ()) -> Any:
-    """Return a flag's value, or ask for it where a person can answer."""
+    """Return a flag's value, or prompt for it on a terminal."""
     if value is not None:
         return value
     if not _is_person():
-        flag = f"--{name}" if not allowed else f"one of {', '.join(allowed)}"
-        raise DiscreetError(f"{name} is missing; give {flag} (or run this in a terminal to be asked)")
+        flag = f"--{name}" if not allowed else listed(allowed)
+        raise DiscreetError(f"{name} is missing; give {flag}, or run this in a terminal to be prompted")
     return typer.prompt(f"{name} ({', '.join(allowed)})" if allowed else name, type=kind)
 
 
@@ -138,7 +140,7 @@ def _is_person() -> bool:
 
 
 def read_sample(path: Path, column: str | None, domain: Any) -> Any:
-    """Return the numbers of a column of a file; missing ones are left out."""
+    """Return the numbers in a column of a file, without missing ones."""
     import numpy as np
 
     from discreet.domains import Interval
@@ -147,9 +149,7 @@ def read_sample(path: Path, column: str | None, domain: Any) -> Any:
     from discreet.plans.mean import Mean
 
     if column is None or not isinstance(domain, Interval):
-        raise DiscreetError(
-            "sample is for one number; name its --column" if column is None else "sample is for one number"
-        )
+        raise DiscreetError("--sample needs the --column of one number")
     source = open_values(path, Collection({column: Mean(domain, 1.0, "duchi")}))
     parts = [batch.column(0).to_numpy(zero_copy_only=False).astype(float) for batch in source.batches()]
     values = np.concatenate(parts) if parts else np.empty(0)
@@ -158,43 +158,14 @@ def read_sample(path: Path, column: str | None, domain: Any) -> Any:
 
 def _check_plot(path: Path) -> None:
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise DiscreetError(f"plot file is {path.name!r}; allowed endings are .png, .svg and .pdf")
-
-
-class Waiting:
-    """A progress bar on stderr that appears when something takes longer than two seconds."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-        self._bar: Any = None
-
-    def __enter__(self) -> Any:
-        self._started = time.perf_counter()
-        return self._tell
-
-    def _tell(self, done: float) -> None:
-        shown = console(stderr=True)
-        if not shown.is_terminal or time.perf_counter() - self._started < 2:
-            return
-        if self._bar is None:
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bar = Progress(*columns, console=shown, transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task(self._title, total=1.0)
-        self._bar.update(self._task, completed=done)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        raise DiscreetError(f"plot file must end in .png, .svg or .pdf, not {path.name!r}")
 
 
 def _print(found: dict[str, Any], every: bool) -> None:
     from rich import box
     from rich.table import Table
 
-    from discreet.plans.base import format_number
+    from discreet.text import format_number, thousands
 
     wanted, options = found["wanted_error"], found["options"]
     rehearsed = any(option["precision"] > 0 for option in options)
@@ -214,27 +185,27 @@ def _print(found: dict[str, Any], every: bool) -> None:
         ]
         if wanted:
             needed = option["users_needed"]
-            cells.append("–" if needed is None else f"{needed:,}".replace(",", " "))
+            cells.append("–" if needed is None else thousands(needed))
         table.add_row(*cells, style="bold" if option is options[0] else None)
     out = console()
-    people = f"{found['users']:,}".replace(",", " ")
+    people = thousands(found["users"])
     out.print(f"{found['question']}, epsilon {found['epsilon']:g}, {people} people ({found['basis']})")
     out.print(table)
     if len(options) > SHOWN and not every:
         out.print(f"[dim]… and {len(options) - SHOWN} more: --all shows them.[/dim]")
     interval = " ± is the half width of the mean's interval." if found["question"] == "distribution" else ""
-    out.print(f"[dim]Error: {found['measure']}.{interval} Weight: of one false report, in honest ones, at most.[/dim]")
+    out.print(f"[dim]Error: {found['measure']}.{interval} Weight: how many honest people one liar can outweigh.[/dim]")
     if rehearsed:
-        out.print("[dim]± after an error: how well a rehearsal knows it.[/dim]")
+        out.print("[dim]± after an error: the precision of its simulation.[/dim]")
     if wanted:
-        out.print("[dim]Needs: people for the wanted error; – if not looked for, or never.[/dim]")
+        out.print("[dim]Needs: people for the target error; – if none suffice or it was not computed.[/dim]")
         needed = found["epsilon_needed"]
-        told = f"epsilon {needed:g}" if needed is not None else "more than epsilon 6"
-        out.print(f"An error of {wanted:g} with {people} people needs {told}.")
+        shown = f"epsilon {needed:g}" if needed is not None else "more than epsilon 6"
+        out.print(f"An error of {wanted:g} with {people} people needs {shown}.")
     if "if_shuffled" in found:
         shuffled = found["if_shuffled"]
         out.print(
-            f"[dim]If a trusted shuffler hides who sent what, the crowd's reports are ({shuffled['epsilon']:.3g}, "
+            f"[dim]If a trusted shuffler hides who sent what, the reports together are ({shuffled['epsilon']:.3g}, "
             f"{shuffled['delta']:g})-private.[/dim]"
         )
     for key in ("plan", "plot"):

@@ -1,4 +1,4 @@
-"""`discreet audit SUBJECT --claim E`: what samples prove about a randomiser, ours or a stranger's."""
+"""`discreet audit SUBJECT --claim E`: test the privacy claim of any randomiser by sampling it."""
 
 import importlib
 import json
@@ -29,33 +29,33 @@ def register(app: typer.Typer) -> None:
 
 def audit(
     subject: Annotated[
-        str, typer.Argument(help="Mechanism by name, document (.json), or module:function.", metavar="NAME|FILE|M:F")
+        str, typer.Argument(help="Mechanism name, document (.json), or module:function.", metavar="NAME|FILE|M:F")
     ],
-    claim: Annotated[float, typer.Option(help="The epsilon that is claimed.")],
-    inputs: Annotated[str | None, typer.Option(help="Inputs to compare: a JSON list, or with commas between.")] = None,
-    samples: Annotated[int, typer.Option(min=100, help="Fresh reports an input, on average.")] = 1_000_000,
+    claim: Annotated[float, typer.Option(help="The claimed epsilon.")],
+    inputs: Annotated[str | None, typer.Option(help="Inputs to compare: a JSON list, or separated by commas.")] = None,
+    samples: Annotated[int, typer.Option(min=100, help="Fresh reports per input, on average.")] = 1_000_000,
     batch: Annotated[bool, typer.Option("--batch", help="The function takes arrays of inputs.")] = False,
-    calls: Annotated[int, typer.Option(min=1, help="Ask each person so often, and judge the answers together.")] = 1,
+    calls: Annotated[int, typer.Option(min=1, help="Ask each person this often, and judge the answers together.")] = 1,
     person: Annotated[bool, typer.Option("--person", help="Calling it without arguments makes a new person.")] = False,
-    confidence: Annotated[float, typer.Option(help="With which the bound holds.")] = 0.9999,
-    seconds: Annotated[float, typer.Option(help="Take fewer samples rather than longer than this.")] = 45.0,
+    confidence: Annotated[float, typer.Option(help="Confidence of the bound.")] = 0.9999,
+    seconds: Annotated[float, typer.Option(help="Time limit; fewer samples are taken if needed.")] = 45.0,
     size: Annotated[int | None, typer.Option(help="Number of categories, for a mechanism by name.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="Further option of a named mechanism.", metavar="KEY=VALUE")
+        list[str] | None, typer.Option(help="Another option of a named mechanism.", metavar="KEY=VALUE")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Try to prove that a randomiser leaks more than it claims.
 
     Searches pairs of inputs and events (values, whole reports, last bits of floats, repeated answers), then measures
-    the best one on fresh reports: a lower bound on epsilon that holds with the stated confidence. It can refute a
-    claim; only a certificate proves one. Exit code 1 if the claim is refuted. The code under audit is run: audit only
-    what you would import.
+    the best one on fresh reports. The result is a lower bound on epsilon that holds with the given confidence. An audit
+    can refute a claim; only a certificate can prove one. Exit code 1 if the claim is refuted. The audit runs the code:
+    audit only what you would import.
     """
     from discreet.privacy.audit import DEFAULT_INPUTS, audit_mechanism, audit_randomiser
 
     if not 0.5 <= confidence < 1:
-        raise DiscreetError(f"confidence is {confidence}; allowed is a number from 0.5 to below 1")
+        raise DiscreetError(f"confidence must be at least 0.5 and below 1, not {confidence:g}")
     given = None if inputs is None else read_inputs(inputs)
     common: dict[str, Any] = {"samples": samples, "confidence": confidence, "seconds": seconds}
     if ":" in subject and not Path(subject).exists():
@@ -64,7 +64,7 @@ def audit(
         )
     else:
         if batch or person or calls > 1 or given is not None:
-            raise DiscreetError("--inputs, --batch, --calls and --person are for module:function")
+            raise DiscreetError("--inputs, --batch, --calls and --person work only with module:function")
         found = audit_mechanism(_mechanism(subject, claim, size, option or []), claim, **common)
     if as_json:
         show_json({"subject": subject} | found.to_dict())
@@ -75,7 +75,7 @@ def audit(
         out.print(f"\nThe claim ε = {claim:g} is [bold {shade}]{verdict}[/bold {shade}]: ", end="")
         out.print(f"samples prove ε ≥ {max(found.epsilon, 0.0):.4f} (confidence {found.confidence:.2%}).")
         out.print(
-            f"[dim]Best of {found.tried} pairs and views: {found.view}. The event came {found.hits[0]} times in "
+            f"[dim]Best of {found.tried} pairs and events: {found.view}. It occurred {found.hits[0]} times in "
             f"{found.n[0]} reports of {found.pair[0]} and {found.hits[1]} times in {found.n[1]} of {found.pair[1]} "
             f"({found.seconds:.1f} s).[/dim]"
         )
@@ -83,7 +83,7 @@ def audit(
 
 
 def read_inputs(text: str) -> list[Any]:
-    """Read inputs: a JSON list, or items with commas between, numbers where they can be.
+    """Read inputs: a JSON list, or items separated by commas, as numbers if possible.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def read_inputs(text: str) -> list[Any]:
         try:
             found = json.loads(text)
         except json.JSONDecodeError as error:
-            raise DiscreetError(f"inputs is no JSON list: {error}") from None
+            raise DiscreetError(f"inputs must be a JSON list or items separated by commas: {error}") from None
         return [tuple(item) if isinstance(item, list) else item for item in found]
     return [_number(item.strip()) for item in text.split(",")]
 
@@ -109,7 +109,7 @@ def _number(text: str) -> Any:
 
 
 def load(subject: str) -> Callable[..., Any]:
-    """Import module:function; the folder one is in counts, as for `python -m`."""
+    """Import module:function; the current folder is searched too, as for `python -m`."""
     module, _, name = subject.partition(":")
     here = os.getcwd()
     if here not in sys.path:
@@ -119,11 +119,11 @@ def load(subject: str) -> Callable[..., Any]:
         for part in name.split("."):
             found = getattr(found, part)
     except ModuleNotFoundError as error:
-        raise DiscreetError(f"subject is {subject!r}; {error}") from None
+        raise DiscreetError(f"subject {subject!r} cannot be imported: {error}") from None
     except AttributeError:
-        raise DiscreetError(f"subject is {subject!r}; {module} has no {name}") from None
+        raise DiscreetError(f"subject {subject!r} cannot be imported: {module} has no {name}") from None
     if not callable(found):
-        raise DiscreetError(f"subject is {subject!r}; it cannot be called")
+        raise DiscreetError(f"subject {subject!r} must be a function or a class; it cannot be called")
     return found  # type: ignore[no-any-return]
 
 

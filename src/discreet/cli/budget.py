@@ -1,15 +1,17 @@
-"""`discreet budget`: what participants have spent, and what shuffling would give."""
+"""`discreet budget`: what people have spent, and how much a shuffler would help."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.common import Json, Users, console, examples, show_json
 from discreet.errors import DiscreetError
 
 group = typer.Typer(
-    help="What participants have spent, and what shuffling would give.", no_args_is_help=True, rich_markup_mode=None
+    help="Show what people have spent, and how much a shuffler would help.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 
@@ -23,15 +25,16 @@ def register(app: typer.Typer) -> None:
 )
 def show(
     ledger: Annotated[Path, typer.Argument(help="Ledger file (JSON lines).")],
-    subject: Annotated[str | None, typer.Option(help="Only this participant, answer by answer.")] = None,
+    subject: Annotated[str | None, typer.Option(help="Only this person, answer by answer.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what each participant has spent and may still spend."""
+    """Show what each person has spent and may still spend."""
     from rich import box
     from rich.table import Table
 
     from discreet.device.ledger import Ledger
     from discreet.privacy.ledger import rational, shown
+    from discreet.text import thousands
 
     if not ledger.exists():
         raise DiscreetError(f"{ledger} does not exist")
@@ -39,7 +42,7 @@ def show(
     facts = found.to_dict()
     if subject is not None:
         if subject not in found.subjects:
-            raise DiscreetError(f"subject is {subject!r}; the ledger does not know it")
+            raise DiscreetError(f"the ledger has no subject {subject!r}")
         facts["people"] = [row for row in facts["people"] if row["subject"] == subject]
         facts["answers"] = found.account(subject).entries
     if as_json:
@@ -67,35 +70,39 @@ def show(
             table.add_row(entry["campaign"], str(entry["round"]), shown(rational(entry["epsilon"])), kind)
     out.print(table)
     limit = "no limit" if found.limit is None else f"limit {shown(found.limit)} each"
-    out.print(f"[dim]{len(found.subjects)} people, {limit}[/dim]")
+    out.print(f"[dim]{thousands(len(found.subjects))} people, {limit}[/dim]")
 
 
 def shown_left(text: str) -> str:
-    """Return what is left, for people."""
+    """Write the remaining budget."""
     from fractions import Fraction
 
     left = Fraction(text)
     return "0" if left == 0 else f"{float(left):g}"
 
 
-@group.command("shuffle", epilog=examples("discreet budget shuffle --epsilon 1 --users 100000 --delta 1e-6"))
+@group.command("shuffle", epilog=examples("discreet budget shuffle --epsilon 1 --people 100000 --delta 1e-6"))
 def shuffle(
-    epsilon: Annotated[float, typer.Option(help="Of each report.")],
-    users: Annotated[int, typer.Option(help="People whose reports are shuffled together.")],
-    delta: Annotated[float, typer.Option(help="Probability of failure that is allowed.")] = 1e-6,
+    epsilon: Annotated[float, typer.Option(help="Epsilon of each report.")],
+    people: Annotated[int | None, typer.Option(help="How many people's reports are shuffled together.")] = None,
+    delta: Annotated[float, typer.Option(help="Allowed probability of failure.")] = 1e-6,
     as_json: Json = False,
+    users: Users = None,
 ) -> None:
-    """Show what a trusted shuffler adds: (epsilon, delta) of the shuffled reports.
+    """Show how much a trusted shuffler would help: (epsilon, delta) of the shuffled reports.
 
-    Bound of Feldman, McMillan and Talwar (2021), numerical. Without a shuffler, each report keeps its own epsilon.
+    The numerical bound of Feldman, McMillan and Talwar (2021). Without a shuffler, each report keeps its own epsilon.
     """
     from discreet.privacy.amplification import shuffle as amplify
 
-    found = amplify(epsilon, users, float(delta))
+    people = users if people is None else people
+    if people is None:
+        raise DiscreetError("people is missing; give --people, the number of reports that are shuffled together")
+    found = amplify(epsilon, people, float(delta))
     if as_json:
         show_json(found.to_dict())
         return
     out = console()
     out.print(f"\n{found}.")
-    closed = "its condition does not hold here" if found.closed_form is None else f"ε = {found.closed_form:.4g}"
-    out.print(f"[dim]Closed form of the same paper: {closed}.[/dim]")
+    closed = "does not apply here" if found.closed_form is None else f"ε = {found.closed_form:.4g}"
+    out.print(f"[dim]Closed form in the same paper: {closed}.[/dim]")

@@ -1,4 +1,4 @@
-"""`discreet campaign`: start, watch and close campaigns of a collector, and take part in them."""
+"""`discreet campaign`: start, watch and close a collector's campaigns, and take part in them."""
 
 import json
 import sys
@@ -9,12 +9,13 @@ import typer
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
+from discreet.text import thousands
 
 if TYPE_CHECKING:
     from discreet.device.client import Collector
 
 group = typer.Typer(
-    help="Start, watch and close campaigns of a collector, and take part in them.",
+    help="Start, watch and close a collector's campaigns, and take part in them.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -47,25 +48,29 @@ def connect(url: str, token: str | None) -> "Collector":
 
 @group.command("start", epilog=examples("discreet campaign start plan.json --title Commuting --minimum 200"))
 def start(
-    plan: Annotated[Path, typer.Argument(help="Plan as JSON (what `Plan.to_dict` writes).")],
-    title: Annotated[str, typer.Option(help="What people see.")],
+    plan: Annotated[Path, typer.Argument(help="Plan file (JSON), such as `discreet advise --plan` writes.")],
+    title: Annotated[str, typer.Option(help="Title that people see.")],
     question: Annotated[str, typer.Option(help="The question in words.")] = "",
     opens: Annotated[str | None, typer.Option(help="First day, such as 2027-01-31.")] = None,
     closes: Annotated[str | None, typer.Option(help="Last day.")] = None,
-    minimum: Annotated[int, typer.Option(min=1, help="Nothing is shown below so many reports.")] = 100,
-    participants: Annotated[int | None, typer.Option(min=1, help="Expected; rounds close at their share.")] = None,
-    admission: Annotated[str, typer.Option(help="open, issued or invited.")] = "issued",
+    minimum: Annotated[int, typer.Option(min=1, help="Show no results below this many reports.")] = 100,
+    people: Annotated[
+        int | None, typer.Option(min=1, help="Expected people; each round closes when its share has answered.")
+    ] = None,
+    admission: Annotated[str, typer.Option(help="Who may answer: open, issued or invited.")] = "issued",
     url: Url = HERE,
     token: Token = None,
     as_json: Json = False,
+    participants: Annotated[int | None, typer.Option("--participants", min=1, hidden=True)] = None,
 ) -> None:
     """Start a campaign; its first round opens at once."""
     try:
         values = json.loads(plan.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise DiscreetError(f"{plan} is not JSON: {error}") from None
+        raise DiscreetError(f"{plan} is not valid JSON: {error}") from None
     fields: dict[str, Any] = {"question": question, "minimum": minimum, "admission": admission}
-    fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("participants", participants)) if v is not None}
+    expected = participants if people is None else people
+    fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("participants", expected)) if v is not None}
     with connect(url, token) as collector:
         made = collector.create(values, title, **fields)
         show(made.progress(), as_json)
@@ -88,13 +93,13 @@ def list_all(url: Url = HERE, token: Token = None, as_json: Json = False) -> Non
     for name in ("ε", "Reports"):
         table.add_column(name, justify="right")
     for one in found:
-        table.add_row(one["id"], one["title"], one["state"], one["method"], f"{one['epsilon']:g}", str(one["n"]))
+        table.add_row(one["id"], one["title"], one["state"], one["method"], f"{one['epsilon']:g}", thousands(one["n"]))
     console().print(table)
 
 
 @group.command("show", epilog=examples("discreet campaign show ID"))
 def show_one(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
-    """Show rounds and counts of a campaign."""
+    """Show the rounds and counts of a campaign."""
     with connect(url, token) as collector:
         show(collector.campaign(campaign).progress(), as_json)
 
@@ -108,7 +113,7 @@ def close(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: J
 
 @group.command("estimate", epilog=examples("discreet campaign estimate ID --json"))
 def estimate(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
-    """Show the estimate, and the alarm if the reports fit no distribution."""
+    """Show the estimate, and a warning if no distribution explains the reports."""
     with connect(url, token) as collector:
         found = collector.campaign(campaign).estimate()
         fit = collector.campaign(campaign).fit()
@@ -121,7 +126,7 @@ def estimate(campaign: Identifier, url: Url = HERE, token: Token = None, as_json
         return
     out.print_json(json.dumps(found["estimate"]))
     if fit.get("alarm"):
-        out.print("[bold red]The reports fit no distribution: they may have been manipulated.[/bold red]")
+        out.print("[bold red]No distribution explains these reports: they may have been manipulated.[/bold red]")
 
 
 @group.command("export", epilog=examples("discreet campaign export ID --format parquet > reports.parquet"))
@@ -132,7 +137,7 @@ def export(
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Write all stored reports to standard output; --json is --format json."""
+    """Write all stored reports to standard output; --json means --format json."""
     with connect(url, token) as collector:
         sys.stdout.buffer.write(collector.campaign(campaign).export("json" if as_json else form))
 
@@ -145,7 +150,7 @@ def invite(
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Make one-time invitation tickets; they are shown this once."""
+    """Make one-time invitation tickets; they are not shown again."""
     with connect(url, token) as collector:
         tickets = collector.campaign(campaign).invite(count)
     if as_json:
@@ -158,13 +163,13 @@ def invite(
 def answer(
     campaign: Identifier,
     value: Annotated[str, typer.Argument(help="A number or a label; it stays on this machine.")],
-    ledger: Annotated[Path, typer.Option(help="Your ledger; made if missing.")] = Path("ledger.jsonl"),
-    limit: Annotated[float | None, typer.Option(help="The most ε you allow, over all campaigns.")] = None,
-    ticket: Annotated[str | None, typer.Option(help="Your invitation, where one is needed.")] = None,
+    ledger: Annotated[Path, typer.Option(help="Your ledger; created if missing.")] = Path("ledger.jsonl"),
+    limit: Annotated[float | None, typer.Option(help="The most ε you will spend over all campaigns.")] = None,
+    ticket: Annotated[str | None, typer.Option(help="Your invitation ticket, if the campaign needs one.")] = None,
     url: Url = HERE,
     as_json: Json = False,
 ) -> None:
-    """Take part: verify the campaign, charge the ledger, send one randomised report."""
+    """Take part: verify the campaign, charge your ledger, send one randomised report."""
     from discreet.device.client import Outbox
     from discreet.device.ledger import Ledger
 
@@ -192,5 +197,5 @@ def show(progress: dict[str, Any], as_json: bool) -> None:
     out.print(f"[bold cyan]{progress['id']}[/bold cyan]  {progress['title']}  [dim]{progress['state']}[/dim]")
     out.print(f"  {progress['plan']['question']} by {progress['method']}, ε = {progress['epsilon']:g}")
     for one in progress["rounds"]:
-        target = f" of {one['target']}" if one["target"] else ""
-        out.print(f"  round {one['round']}: {one['n']}{target} reports, {one['state']}")
+        target = f" of {thousands(one['target'])}" if one["target"] else ""
+        out.print(f"  round {one['round']}: {thousands(one['n'])}{target} reports, {one['state']}")

@@ -1,4 +1,4 @@
-"""`discreet certify FILE`: the exact epsilon of a mechanism document, or of every mechanism in a file of reports."""
+"""`discreet certify FILE`: compute the exact epsilon of a mechanism, or of all mechanisms in a report file."""
 
 import sys
 from pathlib import Path
@@ -26,16 +26,16 @@ def register(app: typer.Typer) -> None:
 
 
 def certify(
-    file: Annotated[Path, typer.Argument(help="Mechanism document (JSON; - for stdin), or a file of reports.")],
+    file: Annotated[Path, typer.Argument(help="Mechanism document (JSON; - for stdin) or report file.")],
     claim: Annotated[
-        float | None, typer.Option(help="Epsilon that must hold; what the document claims, unless given.")
+        float | None, typer.Option(help="Epsilon to check; the document's own claim if not given.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute the exact privacy of a mechanism.
 
-    Nothing is sampled and nothing is believed: epsilon is the largest ratio of the whole numbers that the sampler
-    compares its random words with. Exit code 0 if the claim holds, 1 if it is false, 2 if the file cannot be read.
+    Nothing is sampled and nothing is taken on trust: epsilon is the largest ratio between the whole numbers that the
+    sampler uses. Exit code 0 if the claim holds, 1 if it is false, 2 if the file cannot be read.
     """
     from discreet.privacy.exact import check_epsilon, exp_below
 
@@ -67,7 +67,7 @@ def certify(
 
 
 def mechanisms_of(file: Path) -> "list[tuple[str, Mechanism]]":
-    """Return the mechanism of a document, or those of a file of reports with their columns."""
+    """Return the mechanism of a document, or those of a report file with their columns."""
     from discreet.mechanisms.base import Mechanism
 
     if str(file) == "-":

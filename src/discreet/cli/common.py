@@ -1,4 +1,4 @@
-"""What the verbs share: the application, its errors, its JSON and its consoles."""
+"""Shared by all verbs: the application, error messages, JSON output and consoles."""
 
 import json
 import sys
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 """The option that every verb has."""
 
+Users = Annotated[int | None, typer.Option("--users", hidden=True)]
+"""The name of `--people` in 0.1, which still works."""
 
 _WRONG_USE: Any = typer.BadParameter.__mro__[1]
-"""A missing or unknown option, argument or verb; typer names only this one of its kinds."""
+"""The error for a missing or unknown option, argument or verb; typer exports only this subclass of it."""
 
 
 class Verbs(TyperGroup):
-    """The group of verbs: what goes wrong is one sentence on stderr and exit code 2, never a traceback."""
+    """The group of verbs. An error is one sentence on stderr and exit code 2, never a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
@@ -33,11 +35,11 @@ class Verbs(TyperGroup):
         except _WRONG_USE as error:
             sentence = error.format_message()
             if "\n" in sentence:
-                raise  # nothing was asked for: this is the help
+                raise  # no verb was given: this is the help text
             asked = error.ctx.command_path if error.ctx else ctx.command_path
-            fail(f"{sentence.rstrip('.')}; {asked} --help says more")
+            fail(f"{sentence.rstrip('.')}; see {asked} --help")
         except BrokenPipeError:
-            raise  # the reader of a pipe went away: typer knows what to do
+            raise  # the reader of a pipe has closed it: typer handles this
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             fail(f"{where}{error.strerror or error}")
@@ -51,11 +53,11 @@ def examples(*lines: str) -> str:
 app = typer.Typer(
     name="discreet",
     cls=Verbs,
-    help="Ask everyone, learn about no one: statistics under local differential privacy, with an exact certificate for "
-    "every mechanism.",
+    help="Ask everyone, learn about no one: statistics under local differential privacy, with an exact privacy "
+    "certificate for every mechanism.",
     epilog=examples("discreet demo --open", "discreet mechanisms", "discreet describe piecewise --epsilon 1")
-    + "\n\nEvery verb takes --json, and --help shows examples of each.",
-    rich_markup_mode=None,  # plain help takes a third of the time of a decorated one
+    + "\n\nEvery verb accepts --json; VERB --help shows examples.",
+    rich_markup_mode=None,  # plain help is three times as fast as decorated help
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,  # a traceback with local variables could show private values
@@ -78,13 +80,13 @@ def _root(
 
 
 def fail(sentence: str) -> NoReturn:
-    """Print one sentence on stderr and leave with exit code 2."""
+    """Print one sentence on stderr and exit with code 2."""
     typer.secho(f"discreet: {' '.join(sentence.split())}", err=True, fg="red" if sys.stderr.isatty() else None)
     raise typer.Exit(2)
 
 
 def show_json(found: dict[str, Any]) -> None:
-    """Print one JSON object on stdout: indented for a person, in one line for a pipe."""
+    """Print one JSON object on stdout: indented on a terminal, on one line in a pipe."""
     indent = 2 if sys.stdout.isatty() else None
     typer.echo(json.dumps(found, ensure_ascii=False, allow_nan=False, indent=indent))
 
@@ -97,7 +99,7 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def parse_options(given: list[str]) -> dict[str, Any]:
-    """Read `key=value` pairs; values are JSON where they can be, text otherwise.
+    """Read `key=value` pairs; a value is parsed as JSON if possible, and is text otherwise.
 
     Examples
     --------
@@ -109,9 +111,9 @@ def parse_options(given: list[str]) -> dict[str, Any]:
         key, equals, text = pair.partition("=")
         key = key.strip().replace("-", "_")
         if not equals or not key.isidentifier():
-            raise DiscreetError(f"option is {pair!r}; allowed is key=value, such as outputs=5")
+            raise DiscreetError(f"option must be key=value, such as outputs=5, not {pair!r}")
         if key in ("name", "epsilon") or key in options:
-            raise DiscreetError(f"option {key!r} is given twice; once is enough")
+            raise DiscreetError(f"option {key!r} is given twice")
         try:
             options[key] = json.loads(text)
         except json.JSONDecodeError:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.common import Json, Users, console, examples, show_json
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from discreet.demo.story import Demo, Section
+    from discreet.demo.run import Demo
+    from discreet.report import Section
 
 
 def register(app: typer.Typer) -> None:
@@ -22,32 +23,36 @@ def register(app: typer.Typer) -> None:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for report.html.", file_okay=False)] = Path("out/demo"),
-    seed: Annotated[int, typer.Option(min=0, help="For the same answers again; another seed gives other noise.")] = 1,
-    epsilon: Annotated[float, typer.Option(help="Privacy of each participant.")] = 1.0,
-    users: Annotated[
-        int | None, typer.Option(min=2, help="Only so many participants a question.", show_default="all")
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same noise.")] = 1,
+    epsilon: Annotated[float, typer.Option(help="Privacy of each person.")] = 1.0,
+    people: Annotated[
+        int | None, typer.Option(min=2, help="Ask only this many people per question.", show_default="all")
     ] = None,
     open_report: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
-    stay: Annotated[bool, typer.Option("--stay", help="Keep the collector open, and say where, until Ctrl+C.")] = False,
+    stay: Annotated[bool, typer.Option("--stay", help="Keep the collector open until Ctrl+C.")] = False,
     as_json: Json = False,
+    users: Users = None,
 ) -> None:
-    """Ask real questions privately, beside the truth.
+    """Ask real questions privately and compare with the truth.
 
-    280 005 people and their wages, 328 521 flights and their departures: the data come with the package. Prints the
-    answers of every mechanism and writes a report with plots that opens in any browser, without network. Last, it
-    starts a collector on this machine, and thousands of simulated participants answer it over HTTP.
+    The data ship with the package: the wages of 280 005 people and the departures of 328 521 flights. Prints the answer
+    of every mechanism and writes a report with plots, which opens in any browser without a network. Finally starts a
+    collector on this machine, which thousands of simulated people answer over HTTP.
     """
-    from discreet.demo.story import Demo
+    from discreet.demo.run import Demo
 
-    asked = Demo(epsilon=epsilon, seed=seed, users=users, stay=stay)
-    out.mkdir(parents=True, exist_ok=True)  # now, rather than fail at the end
+    asked = Demo(epsilon=epsilon, seed=seed, people=users if people is None else people, stay=stay)
+    out.mkdir(parents=True, exist_ok=True)  # fail now rather than at the end
     with closing(asked):
         present(asked, out, open_report, as_json)
 
 
 def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
-    """Run the demo, show what it found, write its report, and wait if its collector stays open."""
+    """Run the demo, show its answers, write its report, and wait if its collector stays open."""
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from discreet.demo.story import run
 
     columns = (
         SpinnerColumn(),
@@ -58,7 +63,7 @@ def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as bar:
         task = bar.add_task("Getting ready", total=None)
-        asked.run(lambda text, done, total: bar.update(task, description=text, completed=done, total=total))
+        run(asked, lambda text, done, total: bar.update(task, description=text, completed=done, total=total))
         bar.update(task, description="Writing the report")
         path = asked.write(out)
     if as_json:
@@ -70,6 +75,8 @@ def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
             shown.print(terminal_table(section))
             for note in section.notes:
                 shown.print(f"[dim]· {note}[/dim]")
+        for sentence in asked.left_out:
+            shown.print(f"\n[yellow]Left out: {escape(sentence)}[/yellow]")
         shown.print(f"\nReport with plots: [bold]{path}[/bold]  [dim]({asked.seconds:.1f} s)[/dim]", soft_wrap=True)
     if open_report:
         typer.launch(path.resolve().as_uri())
@@ -78,17 +85,17 @@ def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
 
 
 def wait(asked: "Demo") -> None:
-    """Say where the collector is, and keep it open until interrupted."""
+    """Print the collector's address and keep it open until interrupted."""
     from threading import Event
 
     if asked.collector is None:
-        raise DiscreetError("--stay needs the extra 'service' (pip install 'discreet[service]')")
+        raise DiscreetError('--stay needs the collector: pip install "discreet[service]"')
     shown = console(stderr=True)
     try:
         shown.print(f"\nThe collector is open. Dashboard: [bold]{asked.collector.sign_in}[/bold]", soft_wrap=True)
         for answer in asked.sections[-1].facts["answers"]:
             shown.print(f"  {answer['title']}: answer at {asked.collector.url}/c/{answer['campaign']}", soft_wrap=True)
-        shown.print("Ctrl+C closes it and forgets everything.")
+        shown.print("Ctrl+C closes it and deletes everything.")
         Event().wait()
     except KeyboardInterrupt:
         shown.print("Closed.")
@@ -97,7 +104,7 @@ def wait(asked: "Demo") -> None:
 
 
 def terminal_table(section: "Section") -> "Table":
-    """Return a section's answers as a table."""
+    """Return a section's answers as a table for the terminal."""
     from rich import box
     from rich.table import Table
 
@@ -105,7 +112,7 @@ def terminal_table(section: "Section") -> "Table":
         title=f"[bold]{section.title}[/bold]", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style=""
     )
     for i, column in enumerate(section.columns):
-        widest = max((len(row.cells[i]) for row in section.rows), default=0)  # titles wrap, figures do not
+        widest = max((len(row.cells[i]) for row in section.rows), default=0)  # titles wrap, numbers do not
         table.add_column(
             column.title, justify="right" if column.is_number else "left", min_width=widest, vertical="bottom"
         )

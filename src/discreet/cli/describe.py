@@ -1,4 +1,4 @@
-"""`discreet describe NAME --epsilon E`: one mechanism, with its exact certificate and its exact variance."""
+"""`discreet describe NAME --epsilon E`: one mechanism with its exact privacy and variance."""
 
 import math
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,12 +7,13 @@ import typer
 
 from discreet.cli.common import Json, console, examples, parse_options, show_json
 from discreet.errors import DiscreetError
+from discreet.text import thousands
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 _PEOPLE = 100_000
-"""How many participants the margin is told for."""
+"""The number of people for which the margin of error is shown."""
 
 
 def register(app: typer.Typer) -> None:
@@ -28,17 +29,18 @@ def register(app: typer.Typer) -> None:
 
 
 def describe(
-    name: Annotated[str, typer.Argument(help="Name in the registry: see `discreet mechanisms`.")],
-    epsilon: Annotated[float, typer.Option(help="Privacy of each participant.")],
-    size: Annotated[int | None, typer.Option(help="Number of categories, where the mechanism needs it.")] = None,
+    name: Annotated[str, typer.Argument(help="A mechanism; `discreet mechanisms` lists them.")],
+    epsilon: Annotated[float, typer.Option(help="Privacy of each person.")],
+    size: Annotated[int | None, typer.Option(help="Number of categories, if the mechanism needs it.")] = None,
     option: Annotated[
-        list[str] | None, typer.Option(help="Further option as key=value; may be repeated.", metavar="KEY=VALUE")
+        list[str] | None, typer.Option(help="Another option of the mechanism; may be repeated.", metavar="KEY=VALUE")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Describe one mechanism, exactly.
+    """Describe one mechanism.
 
-    Its epsilon, what a report costs, how exact its answers are: computed from the whole numbers that its sampler uses.
+    Shows its exact epsilon, the size of a report and the variance, all computed from the whole numbers that its sampler
+    uses.
     """
     from rich.markup import escape
 
@@ -49,8 +51,8 @@ def describe(
         found = mechanism(name, epsilon, **options)
     except DiscreetError:
         raise
-    except (TypeError, ValueError) as error:  # an option's value of another kind than the constructor knows
-        raise DiscreetError(f"{name} cannot be made with {', '.join(option or ['these options'])}: {error}") from error
+    except (TypeError, ValueError) as error:  # an option's value has the wrong type
+        raise DiscreetError(f"{name} does not accept {', '.join(option or ['these options'])}: {error}") from error
     facts = found.describe()
     if as_json:
         show_json(facts)
@@ -65,12 +67,13 @@ def describe(
     out.print(layout(facts))
     if entry:
         out.print(
-            f"[dim]Paper: {entry.paper}. All figures are exact for the whole numbers that the sampler uses.[/dim]"
+            f"[dim]Paper: {entry.paper}. All figures are exact, computed from the whole numbers that the sampler "
+            "uses.[/dim]"
         )
 
 
 def layout(facts: dict[str, Any]) -> "Table":
-    """Lay out what `Mechanism.describe` says as a table with a row a fact."""
+    """Return the facts of `Mechanism.describe` as a table, one row per fact."""
     from rich import box
     from rich.table import Table
 
@@ -102,26 +105,33 @@ def _numeric_rows(table: "Table", facts: dict[str, Any]) -> None:
     curve = "   ".join(f"[dim]{x}:[/dim] {v:.3g}" for x, v in zip(points, facts["variance_at"], strict=True))
     table.add_row("Variance at", curve)
     table.add_row(
-        "One false report", f"moves the sum by at most {facts['influence']:.4g} [dim](an honest one by 1)[/dim]"
+        "One false report", f"moves the sum by at most {facts['influence']:.4g} [dim](an honest one by at most 1)[/dim]"
     )
     if "values" in facts:
         table.add_row("Reports stand for", "  ".join(f"{value:.4g}" for value in facts["values"]).replace("-", "−"))
     margin = 1.96 * math.sqrt(worst / _PEOPLE) / 2
-    table.add_row("Mean of 100 000", f"± {100 * margin:.2g} % of the range at most [dim](95 % interval)[/dim]")
+    table.add_row(
+        f"Mean of {thousands(_PEOPLE)}", f"± {100 * margin:.2g} % of the range at most [dim](95 % interval)[/dim]"
+    )
 
 
 def _categorical_rows(table: "Table", facts: dict[str, Any]) -> None:
     table.add_row("Inputs", f"{facts['size']} categories")
     if "mean_variance" not in facts:
         return
-    table.add_row("p, q", f"{facts['p']:.6g}, {facts['q']:.6g} [dim](supports its own value, another one)[/dim]")
+    table.add_row(
+        "p, q",
+        f"{facts['p']:.6g}, {facts['q']:.6g} [dim](chance to support the true value; another)[/dim]",
+    )
     table.add_row("Variance", f"{facts['mean_variance']:.6g} / n [dim]of a frequency, on average over the values[/dim]")
     margin = 1.96 * math.sqrt(facts["mean_variance"] / _PEOPLE)
-    table.add_row("Share among 100 000", f"± {100 * margin:.2g} percentage points [dim](95 % interval)[/dim]")
+    table.add_row(
+        f"Share among {thousands(_PEOPLE)}", f"± {100 * margin:.2g} percentage points [dim](95 % interval)[/dim]"
+    )
 
 
 def plural(count: int, word: str) -> str:
-    """Return a count with its word.
+    """Write a count with its noun.
 
     Examples
     --------

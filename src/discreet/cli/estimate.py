@@ -1,4 +1,4 @@
-"""`discreet estimate FILE…`: the answers, from the reports alone."""
+"""`discreet estimate FILE…`: answer the questions of report files."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
-from discreet.cli.privatize import progress
+from discreet.cli.progress import Rows
 
 
 def register(app: typer.Typer) -> None:
@@ -22,18 +22,18 @@ def register(app: typer.Typer) -> None:
 
 
 def estimate(
-    files: Annotated[list[Path], typer.Argument(help="Reports that `discreet privatize` wrote; several are added.")],
-    top: Annotated[int, typer.Option(min=1, help="Show so many rows of a long answer.")] = 20,
+    files: Annotated[list[Path], typer.Argument(help="Report files from `discreet privatize`; several are added up.")],
+    top: Annotated[int, typer.Option(min=1, help="Show at most this many rows per answer.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Answer the questions of a file of reports.
+    """Answer the questions of a report file.
 
-    The file says what was asked and how it was randomised; every mechanism's certificate is computed again. Files of
-    the same collection are counted together.
+    The file says what was asked and how it was randomised. The certificate of every mechanism is computed again.
+    Several files of the same collection are counted together.
     """
     from discreet.drivers.files import estimate_file
 
-    with progress("Counting reports") as told:
+    with Rows("Counting reports") as told:
         answers = estimate_file(*files, progress=told)
     if as_json:
         show_json(

@@ -1,4 +1,4 @@
-"""`discreet mechanisms`: the registry, one line a mechanism."""
+"""`discreet mechanisms`: list all mechanisms, one line each."""
 
 from typing import Annotated, Any
 
@@ -6,6 +6,7 @@ import typer
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.errors import DiscreetError
+from discreet.text import listed
 
 
 def register(app: typer.Typer) -> None:
@@ -16,14 +17,14 @@ def register(app: typer.Typer) -> None:
 
 
 def listing(question: str | None = None) -> list[dict[str, Any]]:
-    """Return what the registry knows, question by question, JSON-ready."""
+    """Return all mechanisms by question, JSON-ready."""
     from discreet.mechanisms.registry import entries
 
     found = sorted(entries().values(), key=lambda entry: (_rank(entry.question), entry.name))
     if question is not None:
         known = sorted({entry.question for entry in found})
         if question not in known:
-            raise DiscreetError(f"question is {question!r}; allowed are {', '.join(known)}")
+            raise DiscreetError(f"question must be {listed(known)}, not {question!r}")
         found = [entry for entry in found if entry.question == question]
     return [
         {
@@ -44,12 +45,12 @@ def _rank(question: str) -> tuple[int, str]:
 
 
 def mechanisms(
-    question: Annotated[str | None, typer.Option(help="Only those that serve this question.")] = None,
+    question: Annotated[str | None, typer.Option(help="Only mechanisms for this question.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List every mechanism.
+    """List all mechanisms.
 
-    What it serves, what it needs, where it is described.
+    Shows what each one answers, which parameters it needs, and the paper that describes it.
     """
     found = listing(question)
     if as_json:
@@ -61,7 +62,7 @@ def mechanisms(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Name", style="cyan", no_wrap=True)
-    table.add_column("Summary [dim](what it needs besides ε; paper)[/dim]", ratio=1)
+    table.add_column("Summary [dim](parameters besides ε; paper)[/dim]", ratio=1)
     previous = None
     for row in found:
         if row["question"] != previous:
@@ -74,4 +75,4 @@ def mechanisms(
         table.add_row(f"  {row['name']}", f"{summary} [dim]({escape(aside)})[/dim]")
     out = console()
     out.print(table)
-    out.print("[dim]More on one of them: discreet describe NAME --epsilon 1[/dim]")
+    out.print("[dim]Details of one mechanism: discreet describe NAME --epsilon 1[/dim]")

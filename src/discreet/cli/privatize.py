@@ -1,4 +1,4 @@
-"""`discreet privatize FILE`: columns of a file become reports, in a file that carries its own mechanisms."""
+"""`discreet privatize FILE`: turn columns of a file into private reports."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, parse_options, show_json
+from discreet.cli.progress import Rows
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -31,39 +32,42 @@ def register(app: typer.Typer) -> None:
 
 
 def privatize(
-    file: Annotated[Path, typer.Argument(help="Values: .csv, .parquet or .arrow; a row is a person.")],
-    out: Annotated[Path, typer.Option(help="Reports: .parquet, .arrow or .csv (with its .csv.json).")],
-    epsilon: Annotated[str, typer.Option(help="What one person spends in all: a number, or a fraction such as 1/3.")],
+    file: Annotated[Path, typer.Argument(help="Values: .csv, .parquet or .arrow, one row per person.")],
+    out: Annotated[Path, typer.Option(help="Where to write the reports: .parquet, .arrow or .csv (plus .csv.json).")],
+    epsilon: Annotated[str, typer.Option(help="Total privacy budget per person: a number, or a fraction such as 1/3.")],
     column: Annotated[
-        list[str] | None, typer.Option(help="Column that is asked; repeat it to ask several the same.")
+        list[str] | None, typer.Option(help="Column to privatize; repeat it to ask the same of several.")
     ] = None,
-    ask: Annotated[str | None, typer.Option(help="The question: mean, frequency, …")] = None,
-    low: Annotated[float | None, typer.Option(help="Least value; smaller ones are clipped.")] = None,
+    ask: Annotated[str | None, typer.Option(help="The question: mean, frequency, distribution, …")] = None,
+    low: Annotated[float | None, typer.Option(help="Smallest value; smaller ones are clipped.")] = None,
     high: Annotated[float | None, typer.Option(help="Largest value; larger ones are clipped.")] = None,
     labels: Annotated[
-        str | None, typer.Option(help="Categories, with commas between; or @FILE with one a line.")
+        str | None, typer.Option(help="Categories, separated by commas; or @FILE with one per line.")
     ] = None,
     question: Annotated[
         list[str] | None,
-        typer.Option(help="Another question in one word; may be repeated.", metavar="COLUMN:ASK:LOW:HIGH|LABELS"),
+        typer.Option(
+            help="A column with its question in short; may be repeated.", metavar="COLUMN:ASK:LOW:HIGH|LABELS"
+        ),
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="JSON file with a plan for each column.", dir_okay=False)] = None,
-    method: Annotated[str, typer.Option(help="Mechanism or method by name.")] = "auto",
+    method: Annotated[str, typer.Option(help="Mechanism or method to use.")] = "auto",
     option: Annotated[
-        list[str] | None, typer.Option(help="Further option of the plan; may be repeated.", metavar="KEY=VALUE")
+        list[str] | None, typer.Option(help="Another option of the plan; may be repeated.", metavar="KEY=VALUE")
     ] = None,
     budget: Annotated[
-        str, typer.Option(help="split: everybody answers everything; sample: one question each, at full epsilon.")
+        str,
+        typer.Option(help="split: everyone answers every question; sample: one question each, at full epsilon."),
     ] = "split",
-    missing: Annotated[str, typer.Option(help="drop (and count) or error.")] = "drop",
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    missing: Annotated[str, typer.Option(help="Missing values: drop (and count them) or error.")] = "drop",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Turn columns of a file into private reports.
 
-    Reads and writes in batches, so that files may be larger than memory. The questions and the mechanisms travel inside
-    the file of reports. What was clipped or missing is told here, to the owner of the data, and is not in the reports.
-    Every run spends epsilon again: make one file of reports for one table of people.
+    Works in batches, so files may be larger than memory. The report file contains the questions and the mechanisms. The
+    numbers of clipped and missing values are printed for you, the owner of the data, and are not in the reports.
+    Every run spends epsilon again: make one report file per table of people.
     """
     from discreet.drivers.files import privatize_file
 
@@ -80,7 +84,7 @@ def privatize(
         options=parse_options(option or []),
         budget=budget,
     )
-    with progress("Privatising") as told:
+    with Rows("Privatising") as told:
         summary = privatize_file(
             file, out, plans, budget=budget, epsilon=epsilon, missing=missing, overwrite=force, progress=told
         )
@@ -95,6 +99,7 @@ def _show(summary: "Summary") -> None:
     from rich.table import Table
 
     from discreet.privacy.ledger import shown
+    from discreet.text import thousands
 
     found, collection = summary.counted, summary.reports.collection
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -104,25 +109,25 @@ def _show(summary: "Summary") -> None:
     for title in ("ε", "Reports", "Missing", "Clipped"):
         table.add_column(title, justify="right")
     for column, plan in collection.questions.items():
-        clipped = f"{found.clipped_low.get(column, 0)} low, {found.clipped_high.get(column, 0)} high"
+        low, high = (thousands(counts.get(column, 0)) for counts in (found.clipped_low, found.clipped_high))
         table.add_row(
             column,
             plan.question,
             plan.method,
             f"{plan.epsilon:.4g}",
-            str(found.reports.get(column, 0)),
-            str(found.missing.get(column, 0)),
-            clipped if "low" in plan.to_dict().get("domain", {}) else "–",
+            thousands(found.reports.get(column, 0)),
+            thousands(found.missing.get(column, 0)),
+            f"{low} low, {high} high" if "low" in plan.to_dict().get("domain", {}) else "–",
         )
     out = console()
     out.print(table)
     how = "" if len(collection.questions) == 1 else f" ({collection.budget})"
     out.print(
-        f"{found.rows} rows, {found.written} written to [bold]{summary.out}[/bold]; each person spends "
-        f"ε = {shown(collection.epsilon)} in all{how}.",
+        f"{thousands(found.rows)} rows, {thousands(found.written)} written to [bold]{summary.out}[/bold]; each person "
+        f"spends ε = {shown(collection.epsilon)} in all{how}.",
         soft_wrap=True,
     )
-    out.print("[dim]These counts are exact, hence private: they are not in the reports.[/dim]")
+    out.print("[dim]Keep these counts to yourself: they are exact. They are not in the reports.[/dim]")
 
 
 def read_questions(
@@ -139,30 +144,30 @@ def read_questions(
     options: dict[str, Any],
     budget: str,
 ) -> "dict[str, Plan]":
-    """Return a plan for each column; the budget is divided unless it is sampled."""
+    """Return a plan per column; they share the budget unless each person answers only one of them."""
     from discreet.plans.registry import read_plan
     from discreet.privacy.ledger import rational, split
 
     asked: dict[str, dict[str, Any]] = {}
     if columns and ask is None:
-        raise DiscreetError("ask is missing; name the question, such as --ask mean")
+        raise DiscreetError("--column needs --ask: give the question, such as --ask mean")
     for column in columns:
         _put(asked, column, {"question": ask, "domain": _domain(low, high, labels), "method": method} | options)
     for word in words:
-        column, values = _read_word(word)
+        column, values = read_question(word)
         _put(asked, column, values | {"method": method} | options)
     if plan_file is not None:
         if asked:
-            raise DiscreetError("plan is given beside --column or --question; one of them is enough")
+            raise DiscreetError("--plan cannot be combined with --column or --question; use one of them")
         try:
             read = json.loads(plan_file.read_text(encoding="utf-8"))
         except (ValueError, UnicodeDecodeError) as error:
-            raise DiscreetError(f"{plan_file} is not JSON: {error}") from None
+            raise DiscreetError(f"{plan_file} is not valid JSON: {error}") from None
         if not isinstance(read, dict) or not all(isinstance(values, dict) for values in read.values()):
-            raise DiscreetError(f"{plan_file} is not an object with a plan for each column")
+            raise DiscreetError(f"{plan_file} must be a JSON object with one plan per column")
         asked = dict(read)
     if not asked:
-        raise DiscreetError("nothing is asked; give --column with --ask, or --question, or --plan")
+        raise DiscreetError("no question is given; use --column with --ask, or --question, or --plan")
     rational(epsilon)
     each = split(epsilon, 1 if budget == "sample" else len(asked))
     return {column: read_plan({"epsilon": each} | values) for column, values in asked.items()}
@@ -170,18 +175,18 @@ def read_questions(
 
 def _put(asked: dict[str, dict[str, Any]], column: str, values: dict[str, Any]) -> None:
     if column in asked:
-        raise DiscreetError(f"column {column!r} is asked twice; its answers would cost twice")
+        raise DiscreetError(f"column {column!r} is asked twice, which would cost twice the budget; ask it once")
     asked[column] = values
 
 
-def _read_word(word: str) -> tuple[str, dict[str, Any]]:
-    """Read wage:mean:0:500000 or drink:frequency:tea,coffee.
+def read_question(word: str) -> tuple[str, dict[str, Any]]:
+    """Read a question in short form: wage:mean:0:500000 or drink:frequency:tea,coffee.
 
     Examples
     --------
-    >>> _read_word("wage:mean:0:500000")
+    >>> read_question("wage:mean:0:500000")
     ('wage', {'question': 'mean', 'domain': {'low': 0.0, 'high': 500000.0}})
-    >>> _read_word("drink:frequency:tea,coffee")
+    >>> read_question("drink:frequency:tea,coffee")
     ('drink', {'question': 'frequency', 'domain': {'labels': ['tea', 'coffee']}})
     """
     parts = word.split(":")
@@ -192,7 +197,7 @@ def _read_word(word: str) -> tuple[str, dict[str, Any]]:
             return parts[0], {"question": parts[1], "domain": {"labels": _labels(parts[2])}}
     except ValueError:
         pass
-    raise DiscreetError(f"question is {word!r}; allowed is wage:mean:0:500000 or drink:frequency:tea,coffee")
+    raise DiscreetError(f"question must look like wage:mean:0:500000 or drink:frequency:tea,coffee, not {word!r}")
 
 
 def _domain(low: float | None, high: float | None, labels: str | None) -> dict[str, Any]:
@@ -200,11 +205,11 @@ def _domain(low: float | None, high: float | None, labels: str | None) -> dict[s
         return {"labels": _labels(labels)}
     if labels is None and low is not None and high is not None:
         return {"low": low, "high": high}
-    raise DiscreetError("the values' domain is missing; give --low and --high, or --labels")
+    raise DiscreetError("the domain of the values is missing; give --low and --high, or --labels")
 
 
 def _labels(text: str) -> list[Any]:
-    """Return labels; whole numbers are numbers, if all of them are."""
+    """Return the labels; if all of them are whole numbers, as numbers."""
     if text.startswith("@"):
         found = Path(text[1:]).read_text(encoding="utf-8").splitlines()
     else:
@@ -214,30 +219,3 @@ def _labels(text: str) -> list[Any]:
         return [int(label) for label in found]
     except ValueError:
         return list(found)
-
-
-class progress:
-    """A progress bar on stderr, fed with rows done and rows in all."""
-
-    def __init__(self, title: str) -> None:
-        self._title = title
-
-    def __enter__(self) -> Any:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("rows"),
-            TimeElapsedColumn(),
-        )
-        shown = console(stderr=True)
-        self._bar = Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal)
-        self._bar.start()
-        task = self._bar.add_task(self._title, total=None)
-        return lambda done, total: self._bar.update(task, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()

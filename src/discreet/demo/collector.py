@@ -1,7 +1,7 @@
-"""The demo's last section, the real thing: a collector on this machine, and participants who answer over HTTP.
+"""The demo's last question, the real thing: a collector on this machine, and people who answer it over HTTP.
 
-Everything is as in the field: the collector stores reports in a database and counts them, the participants fetch the
-question, compute its certificate, randomise and upload in batches. Only the network is short.
+Everything works as in production: the collector stores the reports in a database and counts them; each person fetches
+the question, computes its certificate, randomises the answer and uploads it. Only the network is missing.
 """
 
 import time
@@ -9,27 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.demo.run import Demo
 from discreet.device.client import Collector
 from discreet.domains import Categories, Interval
-from discreet.plans.base import Plan, format_number
+from discreet.extras import require
+from discreet.plans.base import Plan
 from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.privacy.entropy import Entropy
 from discreet.report import Column, Row, Section
+from discreet.text import format_number, thousands
 
 if TYPE_CHECKING:
-    from discreet.demo.story import Demo
     from discreet.service.embedded import Embedded
 
-PARTICIPANTS = 6000
+MOST_PEOPLE = 6000
+"""More would keep the demo waiting."""
 BATCH = 500
 STEPS = 4
 AGES = ("under 30", "30 to 44", "45 to 59", "60 and over")
 
 
-def over_http(demo: "Demo") -> Section:
-    """Ask three questions through a collector, and set its answers beside the truth."""
+def over_http(demo: Demo) -> Section:
+    """Ask three questions through a collector, and show its answers beside the truth."""
+    for module in ("fastapi", "sqlalchemy", "alembic", "jinja2", "uvicorn"):
+        require(module, "service", "The demo's collector")
     from discreet.service.embedded import Embedded
 
     demo.doing("A collector: starting")
@@ -43,8 +48,8 @@ def over_http(demo: "Demo") -> Section:
     return section
 
 
-def _ask(demo: "Demo", running: "Embedded") -> Section:
-    people = min(PARTICIPANTS, demo.users or PARTICIPANTS)
+def _ask(demo: Demo, running: "Embedded") -> Section:
+    people = min(MOST_PEOPLE, demo.people or MOST_PEOPLE)
     wages = np.clip(demo.data("income_cps", "wage")[-people:].astype(np.float64), 0, 200_000)
     minutes = demo.data("flights_nyc13", "dep_minute")[-people:].astype(np.float64)
     ages = np.asarray(AGES)[np.digitize(demo.data("income_cps", "age")[-people:], [30, 45, 60])]
@@ -61,10 +66,9 @@ def _ask(demo: "Demo", running: "Embedded") -> Section:
     ]
     section = Section(
         "collector",
-        "The real thing: a collector and its participants",
-        f"A collector was started on this machine, and {format_number(people, 10)} participants answered each of three "
-        "questions over HTTP: each fetched the question, computed its exact ε again, randomised on its side and sent a "
-        "packed report.",
+        "The real thing: a collector and its people",
+        f"A collector was started on this machine, and {thousands(people)} people answered each of three questions "
+        "over HTTP. Each fetched the question, computed its exact ε, randomised the answer and sent a packed report.",
         [
             Column("Campaign", is_number=False),
             Column("Asked for", is_number=False, on_phone=False),
@@ -106,16 +110,16 @@ def _ask(demo: "Demo", running: "Embedded") -> Section:
     counted = sum(answer["counted"] for answer in answers)
     rate = counted / max(sum(answer["seconds"] for answer in answers), 1e-9)
     section.notes = [
-        f"{format_number(counted, 10)} reports counted, each once; {format_number(rate, 10)} a second in batches of "
-        f"{BATCH}, randomising and durable storage included. One in twenty intervals is meant to miss the truth.",
-        "discreet demo --stay keeps the collector open: look at the dashboard, and answer yourself.",
+        f"{thousands(counted)} reports counted, each once; {thousands(rate)} per second in batches of {BATCH}, "
+        "including randomising and durable storage. About one in twenty intervals is expected to miss the truth.",
+        "discreet demo --stay keeps the collector open, so that you can see the dashboard and answer yourself.",
     ]
     section.facts = {"n": people, "answers": answers}
     return section
 
 
 def _figures(found: dict[str, Any], values: Any) -> tuple[float, float, float, float]:
-    """Return truth, estimate and interval of the one figure that the table shows."""
+    """Return the truth, the estimate and the interval of the number that the table shows."""
     if found["question"] == "frequency":
         row = next(row for row in found["rows"] if row["label"] == AGES[1])
         return float((values == AGES[1]).mean()), row["frequency"], row["low"], row["high"]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet.cli import app
 from discreet.cli.audit import read_inputs
-from discreet.cli.privatize import _read_word
+from discreet.cli.privatize import read_question
 from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError
 
@@ -108,11 +108,11 @@ def test_a_plan_file_and_fractions(people, tmp_path):
         ((*MEAN, "--missing", "keep"), "missing is 'keep'"),
         ((*MEAN, "--budget", "all"), "budget is 'all'"),
         ((*MEAN[:8], "--epsilon", 2, "--method", "nonsense"), "nonsense"),
-        ((*MEAN[:4], "--epsilon", 1), "domain is missing"),
-        (("--column", "wage", "--epsilon", 1), "ask is missing"),
-        (("--epsilon", 1), "nothing is asked"),
+        ((*MEAN[:4], "--epsilon", 1), "domain of the values is missing"),
+        (("--column", "wage", "--epsilon", 1), "needs --ask"),
+        (("--epsilon", 1), "no question is given"),
         (("--epsilon", "zero", *MEAN[:-2]), "not 'zero'"),
-        (("--question", "wage:mean", "--epsilon", 1), "question is 'wage:mean'"),
+        (("--question", "wage:mean", "--epsilon", 1), "not 'wage:mean'"),
     ],
 )
 def test_privatize_refuses(people, tmp_path, arguments, word):
@@ -129,10 +129,10 @@ def test_files_that_are_not_there_or_broken(people, tmp_path):
 
 
 def test_words():
-    assert _read_word("a:mean:-1:1")[1]["domain"] == {"low": -1.0, "high": 1.0}
-    assert _read_word("a:frequency:1,2")[1]["domain"] == {"labels": [1, 2]}
+    assert read_question("a:mean:-1:1")[1]["domain"] == {"low": -1.0, "high": 1.0}
+    assert read_question("a:frequency:1,2")[1]["domain"] == {"labels": [1, 2]}
     with pytest.raises(DiscreetError):
-        _read_word("a:mean:x:y")
+        read_question("a:mean:x:y")
     assert read_inputs("a, 1,2.5") == ["a", 1, 2.5]
     with pytest.raises(DiscreetError):
         read_inputs("[1,")
@@ -228,7 +228,7 @@ def test_audit_of_a_stranger(tmp_path, monkeypatch):
 def test_audit_refuses(tmp_path):
     assert "mechanism is 'nonsense'" in refused("audit", "nonsense", "--claim", 1)
     assert "module:function" in refused("audit", "duchi", "--claim", 1, "--inputs", "0,1")
-    assert "confidence is" in refused("audit", "duchi", "--claim", 1, "--confidence", 1)
+    assert "confidence must be" in refused("audit", "duchi", "--claim", 1, "--confidence", 1)
     assert "does not exist" in refused("audit", "none.json", "--claim", 1)
 
 
@@ -253,7 +253,7 @@ def test_budget_show(tmp_path):
     one = found("budget", "show", path, "--subject", "ann")
     assert [entry["campaign"] for entry in one["answers"]] == ["wages", "rents"]
     assert "permanent" in run("budget", "show", path, "--subject", "ann").stdout
-    assert "does not know" in refused("budget", "show", path, "--subject", "eve")
+    assert "no subject" in refused("budget", "show", path, "--subject", "eve")
     assert "does not exist" in refused("budget", "show", tmp_path / "none")
     with path.open("ab") as stream:
         stream.write(b'{"subject":"cut')
@@ -261,12 +261,13 @@ def test_budget_show(tmp_path):
 
 
 def test_budget_shuffle():
-    facts = found("budget", "shuffle", "--epsilon", 1, "--users", 100_000)
+    facts = found("budget", "shuffle", "--epsilon", 1, "--people", 100_000)
     assert facts["epsilon"] < facts["closed_form"] < 1
     assert (
-        "shuffled reports of epsilon 8 are (8, 1e-06)" in run("budget", "shuffle", "--epsilon", 8, "--users", 10).stdout
+        "shuffled reports of epsilon 8 are (8, 1e-06)"
+        in run("budget", "shuffle", "--epsilon", 8, "--people", 10).stdout
     )
-    assert "n is 0" in refused("budget", "shuffle", "--epsilon", 1, "--users", 0)
+    assert "n is 0" in refused("budget", "shuffle", "--epsilon", 1, "--people", 0)
 
 
 def test_help_of_every_verb():

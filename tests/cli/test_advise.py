@@ -8,7 +8,7 @@ from discreet import plots
 from discreet.cli import app
 from discreet.plans.registry import read_plan
 
-MEAN = ("advise", "mean", "--low", "0", "--high", "100", "--epsilon", "1", "--users", "1000")
+MEAN = ("advise", "mean", "--low", "0", "--high", "100", "--epsilon", "1", "--people", "1000")
 
 
 def run(*arguments):
@@ -29,7 +29,7 @@ def test_a_mean_with_plan_and_plot(tmp_path):
 
 
 def test_frequencies_as_a_table():
-    result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--users", "1000")
+    result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--people", "1000")
     assert result.exit_code == 0, result.output
     assert "subset-selection" in result.stdout
     assert "shuffler" in result.stdout
@@ -40,12 +40,12 @@ def test_other_questions_write_plans_too(tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.advice.rehearsal.SECONDS", 0.0)
     sample = tmp_path / "old.csv"
     sample.write_text("age\n" + "\n".join(str(20 + i % 40) for i in range(200)) + "\n\n")
-    number = ("--low", "0", "--high", "100", "--epsilon", "2", "--users", "300")
+    number = ("--low", "0", "--high", "100", "--epsilon", "2", "--people", "300")
     for question, flags, method in (
         ("variance", (*number, "--sample", str(sample), "--column", "age"), "distribution"),
         ("range-mean", (*number, "--from", "20", "--to", "50", "--shape", "even"), None),
         ("means", (*number, "--numbers", "3"), "minimax"),
-        ("frequency", ("--labels", "tea, coffee", "--epsilon", "2", "--users", "300"), "randomized-response"),
+        ("frequency", ("--labels", "tea, coffee", "--epsilon", "2", "--people", "300"), "randomized-response"),
     ):
         plan = tmp_path / f"{question}.json"
         result = run("advise", question, *flags, "--plan", str(plan), "--json")
@@ -69,14 +69,14 @@ def test_it_asks_for_what_is_missing(monkeypatch):
     ("arguments", "why"),
     [
         (("advise", "mean"), "low is missing"),
-        (("advise", "frequency", "--epsilon", "1", "--users", "10"), "size is missing"),
-        (("advise", "colour", "--low", "0", "--high", "1", "--epsilon", "1", "--users", "10"), "question is 'colour'"),
-        (("advise", "mean", "--low", "1", "--high", "0", "--epsilon", "1", "--users", "10"), "low must be below high"),
+        (("advise", "frequency", "--epsilon", "1", "--people", "10"), "size is missing"),
+        (("advise", "colour", "--low", "0", "--high", "1", "--epsilon", "1", "--people", "10"), "not 'colour'"),
+        (("advise", "mean", "--low", "1", "--high", "0", "--epsilon", "1", "--people", "10"), "low must be below high"),
         ((*MEAN[:-1], "0"), "users is 0"),
         ((*MEAN, "--error", "-1"), "error is -1"),
         ((*MEAN, "--plot", "x.nonsense"), "plot file"),
         ((*MEAN, "--sample", "missing.csv", "--column", "age"), "does not exist"),
-        ((*MEAN, "--sample", "missing.csv"), "name its --column"),
+        ((*MEAN, "--sample", "missing.csv"), "needs the --column"),
         ((*MEAN, "--shape", "round"), "shape is 'round'"),
         (("advise", "range-mean", *MEAN[2:]), "from is missing"),
     ],

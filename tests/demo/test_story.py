@@ -9,7 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli import app
-from discreet.demo import story as demo
+from discreet.demo import means, run, story
+from discreet.demo.run import Demo
+from discreet.errors import MissingExtra
 from discreet.mechanisms.comparison import mean_mechanisms
 from discreet.report import Column, Picture, Row, Section, page
 
@@ -19,18 +21,19 @@ VOID = {"meta", "link", "br", "img"}
 @pytest.fixture(scope="module", autouse=True)
 def _few_epsilons():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demo, "EPSILONS", (0.5, 1.0, 2.0))
+        patch.setattr(means, "EPSILONS", (0.5, 1.0, 2.0))
         yield
 
 
 @pytest.fixture(scope="module")
-def small() -> demo.Demo:
-    run = demo.Demo(epsilon=1.0, seed=3, users=3000)
+def small() -> Demo:
+    demo = Demo(epsilon=1.0, seed=3, people=3000)
     steps: list[tuple[str, int, int]] = []
-    run.run(lambda text, done, total: steps.append((text, done, total)))
+    story.run(demo, lambda text, done, total: steps.append((text, done, total)))
     assert [done for _, done, _ in steps] == list(range(len(steps)))
     assert steps[-1][1] == steps[-1][2]
-    return run
+    assert demo.left_out == []
+    return demo
 
 
 class Checker(HTMLParser):
@@ -105,9 +108,9 @@ def test_every_answer_has_noise_of_its_own(small):
 
 
 def test_same_seed_same_answers(small):
-    again = demo.Demo(epsilon=1.0, seed=3, users=3000)
-    assert demo.mean_wage(again).facts == small.sections[1].facts
-    assert demo.mean_wage(demo.Demo(epsilon=1.0, seed=4, users=3000)).facts != small.sections[1].facts
+    again = Demo(epsilon=1.0, seed=3, people=3000)
+    assert means.mean_wage(again).facts == small.sections[1].facts
+    assert means.mean_wage(Demo(epsilon=1.0, seed=4, people=3000)).facts != small.sections[1].facts
 
 
 def test_report_stands_alone(small):
@@ -123,7 +126,7 @@ def test_report_stands_alone(small):
 
 
 def test_command_writes_the_report(tmp_path):
-    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new"), "--users", "500", "--json"])
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "new"), "--people", "500", "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["epsilon"] == 1
@@ -133,24 +136,26 @@ def test_command_writes_the_report(tmp_path):
 
 
 def test_command_for_people(tmp_path):
-    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--users", "500"])
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--people", "500"])
     assert result.exit_code == 0, result.output
     for word in ("Mean wage", "the truth", "duchi", "Truth inside", "report.html"):
         assert word in result.stdout
 
 
-def test_a_question_without_its_plan_is_left_out(monkeypatch):
-    def never(run):
-        raise AssertionError
+def test_a_question_whose_extra_is_missing_is_left_out(monkeypatch):
+    def never(demo):
+        raise MissingExtra("A collector needs no_such_package")
 
-    known = demo.Question(lambda run: Section("known", "Known", ""), needs=("Mean",), steps=lambda: 0)
-    monkeypatch.setattr(demo, "QUESTIONS", (demo.Question(never, needs=("NoSuchPlan",)), known))
-    assert [section.key for section in demo.Demo(users=10).run()] == ["known"]
+    known = story.Question(lambda demo: Section("known", "Known", ""), steps=lambda: 0)
+    monkeypatch.setattr(story, "QUESTIONS", (story.Question(never), known))
+    demo = Demo(people=10)
+    assert [section.key for section in story.run(demo)] == ["known"]
+    assert demo.to_dict()["left_out"] == ["A collector needs no_such_package"]
 
 
 def test_without_matplotlib_there_is_a_note_instead(monkeypatch):
-    monkeypatch.setattr(demo, "find_spec", lambda name: None)
-    section = demo.mean_departure(demo.Demo(users=100))
+    monkeypatch.setattr(run, "has", lambda name: False)
+    section = means.mean_departure(Demo(people=100))
     assert section.pictures == []
     assert any("discreet[plots]" in note for note in section.notes)
 

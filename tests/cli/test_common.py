@@ -129,7 +129,7 @@ def test_options_reach_the_constructor():
         (("describe", "duchi", "--epsilon", "1", "--option", "epsilon=2"), "given twice"),
         (("describe", "optimized-unary", "--epsilon", "1", "--option", "size=many"), "many"),
         (("describe", "adaptive-additive", "--epsilon", "1", "--option", "prior=word"), "prior=word"),
-        (("mechanisms", "--question", "why"), "question is 'why'"),
+        (("mechanisms", "--question", "why"), ", not 'why'"),
         (("demo", "--epsilon", "0"), "epsilon"),
     ],
 )
@@ -152,7 +152,7 @@ def test_wrong_usage_is_exit_code_2_without_traceback():
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    result = run("demo", "--out", str(tmp_path / "file" / "below"), "--users", "50")
+    result = run("demo", "--out", str(tmp_path / "file" / "below"), "--people", "50")
     assert result.exit_code == 2
     assert len(result.stderr.strip().splitlines()) == 1
 
@@ -185,10 +185,10 @@ def test_every_verb_takes_json_and_shows_examples():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("nonsense",), "No such command 'nonsense'; discreet --help says more"),
-        (("describe", "duchi"), "Missing option '--epsilon'; discreet describe --help says more"),
-        (("describe", "--nope"), "No such option: --nope; discreet describe --help says more"),
-        (("campaign", "start"), "Missing argument 'plan'; discreet campaign start --help says more"),
+        (("nonsense",), "No such command 'nonsense'; see discreet --help"),
+        (("describe", "duchi"), "Missing option '--epsilon'; see discreet describe --help"),
+        (("describe", "--nope"), "No such option: --nope; see discreet describe --help"),
+        (("campaign", "start"), "Missing argument 'plan'; see discreet campaign start --help"),
     ],
 )
 def test_wrong_use_is_one_sentence_too(arguments, sentence):

@@ -6,18 +6,19 @@ import urllib.request
 
 import pytest
 
+from discreet import extras
 from discreet.cli.demo import wait
-from discreet.demo import story as demo
 from discreet.demo.collector import over_http
-from discreet.errors import DiscreetError
+from discreet.demo.run import Demo
+from discreet.errors import DiscreetError, MissingExtra
 
-for module in demo.SERVICE:
+for module in ("alembic", "fastapi", "jinja2", "sqlalchemy", "uvicorn"):
     pytest.importorskip(module)
 
 
 @pytest.fixture(scope="module")
 def kept():
-    asked = demo.Demo(epsilon=1.0, seed=1, users=2000, stay=True)
+    asked = Demo(epsilon=1.0, seed=1, people=2000, stay=True)
     asked.sections = [over_http(asked)]
     yield asked
     asked.close()
@@ -56,11 +57,11 @@ def test_the_collector_stays_open_with_its_pages(kept, monkeypatch, capsys):
 
 
 def test_stay_needs_a_collector():
-    with pytest.raises(DiscreetError, match="extra 'service'"):
-        wait(demo.Demo())
+    with pytest.raises(DiscreetError, match=r"discreet\[service\]"):
+        wait(Demo())
 
 
-def test_without_the_extra_the_section_is_left_out():
-    question = next(question for question in demo.QUESTIONS if question.ask is over_http)
-    assert question.is_known
-    assert not demo.Question(over_http, modules=("no_such_module",)).is_known
+def test_without_the_extra_one_sentence_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(extras, "has", lambda module: False)
+    with pytest.raises(MissingExtra, match=r"discreet\[service\]"):
+        over_http(Demo())

@@ -1,0 +1,103 @@
+"""Questions of the demo beyond the mean: a whole distribution, frequencies, and the mean within a range."""
+
+import numpy as np
+
+import discreet
+from discreet import plots
+from discreet.demo.means import WAGE, holds
+from discreet.demo.run import Demo
+from discreet.plans.base import Estimate
+from discreet.report import Column, Row, Section
+from discreet.text import format_number
+
+
+def answer_columns(what: str) -> list[Column]:
+    """Return the columns of a table with one answer per row, beside the truth."""
+    titles = ("Truth", "Estimate", "95 % interval")
+    return [Column(what, is_number=False), *map(Column, titles), Column("Truth inside", is_number=False)]
+
+
+def wage_distribution(demo: Demo) -> Section:
+    """Estimate the whole distribution of wages from one report per person, and read numbers off it."""
+    demo.doing("Distribution of wages")
+    wages = np.clip(demo.data("income_cps", "wage").astype(np.float64), WAGE.low, WAGE.high)
+    plan = discreet.Distribution(WAGE, epsilon=demo.epsilon, bins=256)
+    answer = discreet.simulate(plan, wages, seed=demo.seed_for("distribution", "wage"))
+    section = Section(
+        "distribution",
+        "Distribution of wages",
+        "The same wages, one private report each, this time for everything that can be read off their distribution. "
+        "Most people report through Square Wave, which shows the shape; the others through a frequency oracle, which "
+        "shows spikes.",
+        answer_columns("Number"),
+    )
+    inside = (wages >= 50_000) & (wages <= 100_000)
+    read: list[tuple[str, float, Estimate]] = [
+        ("mean", float(wages.mean()), answer.mean),
+        *((f"quantile {q:g}", float(np.quantile(wages, q)), answer.quantile(q)) for q in (0.5, 0.75, 0.9)),
+        ("share of 50 000 … 100 000", float(inside.mean()), answer.range(50_000, 100_000)),
+    ]
+    if inside.any():
+        read.append(("their mean", float(wages[inside].mean()), answer.range_mean(50_000, 100_000)))
+    for name, truth, number in read:
+        section.rows.append(_row(name, truth, number))
+    section.notes.append("More than a third of the wages are zero: a spike in the first of 256 buckets.")
+    section.facts = {
+        "n": len(wages),
+        "method": answer.method,
+        "numbers": [number.to_dict() | {"truth": truth} for _, truth, number in read],
+    }
+    caption = "Distribution of wages: estimate with the 95 % interval of each bucket, beside the truth."
+    demo.picture(section, caption, lambda: plots.distribution(answer, wages, what="yearly wage (US dollars)"))
+    return section
+
+
+def carriers(demo: Demo) -> Section:
+    """Estimate each airline's share of the flights, by the best mechanism for it."""
+    demo.doing("Frequencies of carriers")
+    codes = demo.data("flights_nyc13", "carrier_code")
+    plan = discreet.Frequency(discreet.Categories(range(int(codes.max()) + 1)), epsilon=demo.epsilon)
+    answer = discreet.simulate(plan, codes, seed=demo.seed_for("frequency", "carrier"))
+    truth = np.bincount(codes, minlength=len(answer.labels)) / len(codes)
+    section = Section(
+        "frequency",
+        "Airlines",
+        f"The airline of each flight, one private report each; {plan.reason}. The six most frequent, by number.",
+        answer_columns("Airline"),
+    )
+    for row in answer.top(6):
+        true = float(truth[row["label"]])
+        held = "yes" if row["low"] <= true <= row["high"] else "no"
+        cells = (f"{true:.2%}", f"{row['frequency']:.2%}", f"{row['low']:.2%} … {row['high']:.2%}")
+        section.rows.append(Row((str(row["label"]), *cells, held)))
+    section.facts = answer.to_dict() | {"truth": truth.tolist()}
+    caption = "Share of each airline: estimate with its 95 % interval, and the truth."
+    demo.picture(section, caption, lambda: plots.frequencies(answer, truth=truth))
+    return section
+
+
+def middle_wages(demo: Demo) -> Section:
+    """Estimate the mean of those inside a range, without learning who they are."""
+    demo.doing("Mean wage within a range")
+    wages = demo.data("income_cps", "wage").astype(np.float64)
+    inside = (wages >= 50_000) & (wages <= 100_000)
+    section = Section(
+        "range-mean",
+        "The mean of those between 50 000 and 100 000",
+        "Nobody says whether they are inside: people outside the range send a report too, and it looks the same.",
+        answer_columns("Number"),
+    )
+    if not inside.any():
+        section.notes.append("Nobody in this sample earns between 50 000 and 100 000.")
+        return section
+    plan = discreet.RangeMean(WAGE, 50_000, 100_000, epsilon=demo.epsilon, method="outside-symbol")
+    answer = discreet.simulate(plan, wages, seed=demo.seed_for("range-mean", "wage"))
+    truth = float(wages[inside].mean())
+    section.rows.append(_row("their mean wage", truth, answer))
+    section.facts = answer.to_dict() | {"truth": truth}
+    return section
+
+
+def _row(name: str, truth: float, answer: Estimate) -> Row:
+    shown = [format_number(number, answer.margin) for number in (truth, answer.value, answer.margin)]
+    return Row((name, shown[0], shown[1], f"± {shown[2]}", "yes" if holds(answer, truth) else "no"))
