@@ -1,22 +1,23 @@
-"""Reports: sections of words, a table and pictures, as one HTML file that asks nothing of any other.
+"""Write an HTML report: sections of text, a table and pictures in one file.
 
-The page holds its style and its pictures; its content security policy forbids the browser to fetch anything, so what is
-true of the text is enforced as well. It reads well on a phone, on paper, in light and in dark, and by ear.
+The file contains its style and its pictures, and its content security policy forbids the browser to fetch anything. It
+works on phones, on paper, in light and dark mode, and with screen readers.
 """
 
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 from discreet import __version__
 
-__all__ = ["Column", "Picture", "Row", "Section", "page"]
+__all__ = ["Column", "Picture", "Row", "Section", "page", "theme"]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table; those that are not ``on_phone`` give way on narrow screens."""
+    """A column of a table; columns that are not ``on_phone`` are hidden on narrow screens."""
 
     title: str
     is_number: bool = True
@@ -25,7 +26,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table: its cells as text; the truth stands out from the answers."""
+    """A row of a table: its cells as text. A row with the truth is highlighted."""
 
     cells: tuple[str, ...]
     is_truth: bool = False
@@ -33,7 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG element and what it shows."""
+    """An SVG element and its caption."""
 
     svg: str
     caption: str
@@ -46,9 +47,9 @@ class Section:
     Attributes
     ----------
     key : str
-        Short name: the anchor in the page, the key in JSON.
+        Short name: the anchor in the page and the key in JSON.
     lead : str
-        What was asked, of whom.
+        What was asked, and of whom.
     notes : list of str
         What to know when reading the table.
     facts : dict
@@ -66,17 +67,17 @@ class Section:
 
 
 def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Iterable[Section], footer: str) -> str:
-    """Return the whole page.
+    """Return the report as one HTML page.
 
     Parameters
     ----------
     title, lead : str
-        Heading, and a sentence or two below it.
+        The heading, and a sentence or two below it.
     facts : sequence of (str, str)
-        What holds for the whole page: a name and a value each.
+        Facts about the whole report, each with a name and a value.
     sections : iterable of Section
     footer : str
-        Where it comes from and how to make it again.
+        Where the report comes from and how to make it again.
 
     Examples
     --------
@@ -98,10 +99,10 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Iter
 <meta name="generator" content="discreet {__version__}">
 <link rel="icon" href="data:,">
 <title>{_escape(title)}</title>
-<style>{_STYLE}</style>
+<style>{theme()}{_STYLE}</style>
 </head>
 <body>
-<a class="skip" href="#{_escape(listed[0].key) if listed else ""}">To the answers</a>
+<a class="skip" href="#{_escape(listed[0].key) if listed else ""}">Skip to the answers</a>
 <header>
 <p class="brand">discreet</p>
 <h1>{_escape(title)}</h1>
@@ -116,6 +117,11 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Iter
 </body>
 </html>
 """
+
+
+def theme() -> str:
+    """Return the style sheet with the colours that the collector's pages, reports and papers share."""
+    return files("discreet").joinpath("service", "static", "theme.css").read_text(encoding="utf-8")
 
 
 def _escape(text: str) -> str:
@@ -163,10 +169,6 @@ def _table(section: Section) -> str:
 
 
 _STYLE = """
-:root { color-scheme: light dark; --paper: #fbfbf9; --card: #ffffff; --ink: #1f2428; --quiet: #59636e; --line: #e1e3e0;
-  --accent: #00695c; --truth: #e6f3ef; }
-@media (prefers-color-scheme: dark) { :root { --paper: #14171a; --card: #1c2024; --ink: #e8eaec; --quiet: #a3acb5;
-  --line: #343a40; --accent: #5fc9b4; --truth: #1d332e; --plot-blue: #3584d4; } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; scroll-behavior: smooth; }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
@@ -196,7 +198,7 @@ th, td { padding: 0.38rem 1.5rem 0.38rem 0; text-align: left; border-bottom: 1px
 th { font-weight: 500; }
 thead th { white-space: normal; color: var(--quiet); font-weight: 400; font-size: 0.85rem; vertical-align: bottom; }
 .number { text-align: right; }
-.truth th, .truth td { background: var(--truth); font-weight: 650; }
+.truth th, .truth td { background: var(--strong); font-weight: 650; }
 tr > :first-child { padding-left: 0.6rem; } tr > :last-child { padding-right: 0.6rem; }
 section ul { margin: 0.6rem 0; padding-left: 1.1rem; max-width: 46rem; color: var(--quiet); font-size: 0.95rem; }
 .pictures, .beside { display: grid; gap: 1rem 2.5rem; align-items: start; }
