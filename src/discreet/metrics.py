@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Floats
+
 __all__ = [
     "wasserstein",
     "kolmogorov_smirnov",
@@ -21,7 +23,6 @@ __all__ = [
     "quantile_error",
 ]
 
-Vector = npt.NDArray[np.float64]
 
 DECILES = tuple(step / 10 for step in range(1, 10))
 
@@ -116,16 +117,16 @@ def quantile_error(true: npt.ArrayLike, estimate: npt.ArrayLike, levels: Sequenc
     return float(np.abs(cuts[0] - cuts[1]).mean())
 
 
-def _cumulative_difference(true: npt.ArrayLike, estimate: npt.ArrayLike) -> Vector:
+def _cumulative_difference(true: npt.ArrayLike, estimate: npt.ArrayLike) -> Floats:
     a, b = (_distribution(f) for f in _pair(true, estimate))
     return np.cumsum(a - b)
 
 
-def _centres(size: int) -> Vector:
+def _centres(size: int) -> Floats:
     return np.asarray((np.arange(size) + 0.5) / size)
 
 
-def _pair(true: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Vector, Vector]:
+def _pair(true: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Floats, Floats]:
     a, b = np.asarray(true, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
     if a.ndim != 1 or a.size == 0 or a.shape != b.shape:
         raise ValueError(f"Two histograms of the same length are needed, not shapes {a.shape} and {b.shape}.")
@@ -134,7 +135,7 @@ def _pair(true: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Vector, Vector]
     return a, b
 
 
-def _distribution(f: Vector) -> Vector:
+def _distribution(f: Floats) -> Floats:
     if f.min() < -1e-9 or abs(f.sum() - 1) > 1e-6:
         raise ValueError("A distribution is needed: non-negative, with sum one. Mend estimates first.")
     return f

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.estimation.band import Band, Vector
+from discreet.arrays import Floats
+from discreet.operators import Band, Operator
 
 GOLDEN: dict[str, Any] = json.loads((Path(__file__).parent / "golden.json").read_text())
 
@@ -20,21 +21,21 @@ def square_wave(epsilon: float, size: int) -> Band:
     return Band(size, 2 * half + 1, c * far, far)
 
 
-def beta_histogram(size: int, a: float = 5, b: float = 2) -> Vector:
+def beta_histogram(size: int, a: float = 5, b: float = 2) -> Floats:
     """Probabilities of a Beta law in equal buckets, from a fine midpoint sum."""
     x = (np.arange(size * 64) + 0.5) / (size * 64)
     f = (x ** (a - 1) * (1 - x) ** (b - 1)).reshape(size, 64).sum(axis=1)
     return np.asarray(f / f.sum())
 
 
-def spiky_histogram(size: int) -> Vector:
+def spiky_histogram(size: int) -> Floats:
     """A smooth half and every sixteenth bucket heaped."""
     f = beta_histogram(size, 2, 6)
     spikes = np.where(np.arange(size) % 16 == 3, f, 0)
     return np.asarray(0.5 * f + 0.5 * spikes / spikes.sum())
 
 
-def reports(channel: Band, f: Vector, n: int, seed: int) -> Vector:
+def reports(channel: Operator, f: Floats, n: int, seed: int) -> Floats:
     """Tally of n people, drawn from the channel's law."""
     y = channel @ f
     return np.random.default_rng(seed).multinomial(n, y / y.sum()).astype(np.float64)

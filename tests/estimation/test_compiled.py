@@ -2,24 +2,21 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import aslinearoperator
 from tests.estimation.common import beta_histogram, square_wave
 
 from discreet.estimation import em as em_module
-from discreet.estimation.compiled import parts
 from discreet.estimation.em import em, ems, joint
 from discreet.estimation.two_phase import two_phase_em
 from discreet.mechanisms.registry import mechanism
-from discreet.operators import Band as MechanismBand
+from discreet.operators import Band, Dense, Operator, Product, Sparse, Stack
 
 BUCKETS = 64
 
 
 def waves():
     yield "aligned", square_wave(1.0, BUCKETS)
-    yield "profile", MechanismBand(BUCKETS, np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1]) / 10, 0.01)
-    yield "one wide cell", MechanismBand(1, np.array([0.1, 0.2, 0.1]), 0.2)
+    yield "profile", Band(BUCKETS, 6, np.array([0.2, 0.3, 0.4, 0.4, 0.3, 0.2]) / 10, 0.01)
+    yield "one wide cell", Band(1, 3, np.array([0.3, 0.4, 0.3]), 0.2)
     for ratio in (0.0, 0.2, 0.6, 0.8):
         yield f"trapezoid {ratio}", mechanism("general-wave", 1.0, ratio=ratio, positions=101).operator(BUCKETS)
     for epsilon in (0.5, 1.0, 4.0):
@@ -35,13 +32,8 @@ CHANNELS = dict(waves())
 
 
 def tally(channel, n: int = 100_000) -> np.ndarray:
-    size = np.asarray(channel.T @ np.ones(parts_cells(channel))).size
-    y = np.asarray(channel @ beta_histogram(size))
+    y = channel @ beta_histogram(channel.shape[1])
     return np.random.default_rng(1).multinomial(n, y / y.sum()).astype(float)
-
-
-def parts_cells(channel) -> int:
-    return sum(part[0] for part in parts(channel))
 
 
 @pytest.fixture
@@ -50,8 +42,8 @@ def generic(monkeypatch):
 
     def run(action):
         with monkeypatch.context() as patch:
-            patch.setattr(em_module, "parts", lambda channel: None)
-            patch.setattr(em_module, "as_band", lambda channel: None)
+            for kind in (Band, Dense, Product, Stack):
+                patch.setattr(kind, "compiled", Operator.compiled)
             return action()
 
     return run
@@ -60,6 +52,7 @@ def generic(monkeypatch):
 @pytest.mark.parametrize("name", CHANNELS)
 def test_iterates_stops_and_fixed_points_are_those_of_the_generic_path(name: str, generic) -> None:
     channel = CHANNELS[name]
+    assert sum(part[0] for part in channel.compiled()) == channel.shape[0]
     counts = tally(channel)
     actions = [
         lambda: em(channel, counts, epsilon=1.0),
@@ -94,20 +87,25 @@ def test_two_phases(per_report: bool, generic) -> None:
         em_module.reconstruct(small, counts[0], None, "fixed-point", None, None, 10, np.ones(BUCKETS))
 
 
+def sparse(matrix: np.ndarray) -> Sparse:
+    rows, columns = np.nonzero(matrix)
+    return Sparse(rows, columns, matrix[rows, columns], matrix.shape)
+
+
 def test_gaps_in_a_rounding_are_filled() -> None:
-    rounding = csr_array(np.array([[0.5, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 1.0, 0.5]]))
-    channel = MechanismBand(3, np.array([0.3, 0.3]), 0.1) @ aslinearoperator(rounding)
-    dense = MechanismBand(3, np.array([0.3, 0.3]), 0.1) @ rounding.toarray()
+    rounding = np.array([[0.5, 0.0, 0.5], [0.0, 0.0, 0.0], [0.5, 1.0, 0.5]])
+    band = Band(3, 2, 0.4, 0.1)
+    channel, dense = Product(band, sparse(rounding)), Dense(band @ rounding)
     counts = np.array([5.0, 7.0, 3.0, 9.0])
-    assert parts(channel) is not None
+    assert channel.compiled() is not None
     np.testing.assert_allclose(ems(channel, counts).f, ems(dense, counts).f, atol=1e-12)
 
 
 def test_other_channels_are_left_to_the_generic_path() -> None:
-    curved = MechanismBand(50, np.sin(np.linspace(0.1, 3, 30)) / 50, 0.01)
-    impossible = np.array([[1.0, 0.0], [0.0, 1.0]])
-    rounding = csr_array(np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 1.0]]))
-    for channel in (curved, np.eye(3), aslinearoperator(impossible) @ aslinearoperator(rounding)):
-        assert parts(channel) is None
-    assert parts(joint([square_wave(1.0, 50), curved], [[1.0] * 10, [1.0] * 79])[0]) is None
+    curved = Band(50, 30, 0.01 + np.sin(np.linspace(0.1, 3, 30)) / 50, 0.01)
+    rounding = sparse(np.array([[0.5, 0.5, 0.0], [0.5, 0.5, 1.0]]))
+    for channel in (curved, Dense(np.eye(3)), Product(Dense(np.eye(2)), rounding), Product(curved, Dense(np.eye(50)))):
+        assert channel.compiled() is None
+    wave = square_wave(1.0, 50)
+    assert joint([wave, curved], [np.ones(wave.shape[0]), np.ones(79)])[0].compiled() is None
     assert ems(curved, np.ones(79)).converged

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.estimation.common import beta_histogram, reports, square_wave
 
-from discreet.estimation.band import Band
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range, Variance
-from discreet.estimation.intervals import bootstrap, decoded_interval, intervals, posterior_interval
+from discreet.estimation.intervals import decoded_interval, intervals, posterior_interval
 from discreet.estimation.spline import log_spline
+from discreet.operators import Band, Dense
 
 FUNCTIONALS = (
     Mean(),
@@ -69,15 +69,6 @@ def test_intervals() -> None:
         narrow, wide = (posterior_interval(posterior, functional, level) for level in (0.5, 0.99))
         assert wide.lower < narrow.lower < narrow.estimate < narrow.upper < wide.upper
         assert wide.lower < functional(truth) < wide.upper
-    for kind in ("parametric", "multinomial"):
-        for functional, bounds in zip(
-            FUNCTIONALS,
-            bootstrap(channel, counts, FUNCTIONALS, epsilon=1.0, resamples=30, level=0.999, kind=kind),
-            strict=True,
-        ):
-            assert bounds.lower < functional(truth) < bounds.upper
-    again = [bootstrap(channel, counts, [Mean()], epsilon=1.0, resamples=5, seed=3) for _ in range(2)]
-    assert again[0] == again[1]
 
 
 def test_mean_error_is_near_the_best_possible() -> None:
@@ -102,10 +93,6 @@ def test_bad_inputs_are_refused() -> None:
             make()
     channel = square_wave(1.0, 16)
     counts = np.ones(channel.shape[0])
-    with pytest.raises(ValueError, match="resamples"):
-        bootstrap(channel, counts, [Mean()], epsilon=1.0, resamples=1)
-    with pytest.raises(ValueError, match="kind"):
-        bootstrap(channel, counts, [Mean()], epsilon=1.0, kind="smooth")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="confidence"):
         posterior_interval(log_spline(channel, counts), Mean(), level=1.0)
 
@@ -127,7 +114,7 @@ def test_decoded_intervals() -> None:
     assert np.std(errors) == pytest.approx(1, abs=0.12)
     assert abs(np.mean(errors)) < 0.2
     with pytest.raises(ValueError, match="decoding"):
-        decoded_interval(np.array([[0.6, 0.5, 0.6], [0.4, 0.5, 0.4]]), [5, 5], Mean())
+        decoded_interval(Dense([[0.6, 0.5, 0.6], [0.4, 0.5, 0.4]]), [5, 5], Mean())
 
 
 def test_intervals_choose() -> None:
@@ -138,7 +125,7 @@ def test_intervals_choose() -> None:
     for bounds, functional in ((mean, Mean()), (variance, Variance()), (median, Quantile(0.5))):
         assert bounds.lower < functional(truth) < bounds.upper
     # Two reports tell a mean, not a variance: the spline answers.
-    table = np.stack([np.linspace(0.8, 0.2, 16), np.linspace(0.2, 0.8, 16)])
+    table = Dense([np.linspace(0.8, 0.2, 16), np.linspace(0.2, 0.8, 16)])
     assert math.isfinite(intervals(table, [300, 400], [Variance()])[0].standard_error)
     assert intervals(Band(1, 2, 0.5, 0.1), [3, 4], [Mean()])[0].estimate == pytest.approx(0.5)
 

@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 from tests.estimation.common import beta_histogram, reports, square_wave
 
-from discreet.estimation.band import Band
 from discreet.estimation.em import em
 from discreet.estimation.two_phase import two_phase_em
 from discreet.metrics import wasserstein
+from discreet.operators import Band, Dense
 
 TRUTH = beta_histogram(64, 3, 2)
 FIRST = square_wave(2.0, 64)
 # A two-valued channel, as N-output is at small epsilon: it speaks of the mean only.
-SECOND = np.stack([np.linspace(0.8, 0.2, 64), np.linspace(0.2, 0.8, 64)])
+SECOND = Dense([np.linspace(0.8, 0.2, 64), np.linspace(0.2, 0.8, 64)])
 
 
 def tallies() -> tuple[np.ndarray, np.ndarray]:

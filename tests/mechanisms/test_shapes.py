@@ -83,7 +83,7 @@ def test_window_with_a_profile():
 def test_spread_integrates_the_rounding_exactly():
     knots = np.array([-1.0, -0.3, 0.05, 1.0])
     for bins in (1, 2, 5, 64):
-        s = spread(knots, bins).toarray()
+        s = spread(knots, bins).dense()
         np.testing.assert_allclose(s.sum(axis=0), 1, rtol=1e-12)
         centres = (np.arange(bins) + 0.5) * 2 / bins - 1
         np.testing.assert_allclose(knots @ s, centres, atol=1e-12)  # rounding keeps expectations

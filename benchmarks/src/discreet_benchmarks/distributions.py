@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.estimation.band import Band
 from discreet.estimation.em import em, ems
 from discreet.estimation.hybrid import hybrid
 from discreet.estimation.spline import log_spline
 from discreet.estimation.tree import non_negative, sums
+from discreet.operators import Band
 from discreet.optimize.threads import single
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved

@@ -30,8 +30,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Band, Operator, Stack, Vector, as_band
-from discreet.estimation.compiled import parts
+from discreet import extras
+from discreet.arrays import Floats
+from discreet.errors import DiscreetError
+from discreet.operators import Operator, Stack
 
 Boundary = Literal["reflect", "renormalise"]
 Stop = Literal["paper", "released", "fixed-point"]
@@ -55,7 +57,7 @@ class Reconstruction:
         Whether the stopping rule was met within the iterations allowed.
     """
 
-    f: Vector
+    f: Floats
     iterations: int
     log_likelihood: float
     converged: bool
@@ -92,6 +94,7 @@ def em(
 
     Examples
     --------
+    >>> from discreet.operators import Band
     >>> channel = Band(positions=4, width=3, near=0.25, far=0.25 / 3)
     >>> em(channel, [20, 24, 24, 16, 8, 8], tolerance=1e-3).f.round(1)
     array([0.6, 0.3, 0. , 0. ])
@@ -121,7 +124,7 @@ def ems(
     return reconstruct(channel, counts, boundary, stop, tolerance, start, max_iterations)
 
 
-def smooth(f: npt.ArrayLike, boundary: Boundary = "reflect") -> Vector:
+def smooth(f: npt.ArrayLike, boundary: Boundary = "reflect") -> Floats:
     """One pass of 1-2-1 smoothing over a histogram, with the chosen rule at the ends.
 
     Examples
@@ -146,23 +149,25 @@ def smooth(f: npt.ArrayLike, boundary: Boundary = "reflect") -> Vector:
     return np.asarray(out / out.sum())
 
 
-def joint(channels: Sequence[Operator], counts: Sequence[npt.ArrayLike]) -> tuple[Operator, Vector]:
+def joint(channels: Sequence[Operator], counts: Sequence[npt.ArrayLike]) -> tuple[Operator, Floats]:
     """Stack channels and their counts, for EM, EMS or a spline fit to all the reports at once.
 
     Examples
     --------
+    >>> from discreet.operators import Band
     >>> first, second = Band(2, 1, 0.7, 0.3), Band(2, 2, 0.4, 0.2)
     >>> channel, tally = joint([first, second], [[70, 30], [40, 40, 20]])
     >>> ems(channel, tally).f.round(3)
     array([0.55, 0.45])
     """
-    if len(channels) != len(counts):
-        raise ValueError(f"There are {len(channels)} channels, but counts for {len(counts)} of them.")
     tallies = [np.asarray(tally, dtype=np.float64) for tally in counts]
-    return Stack(tuple(channels), tuple(len(tally) for tally in tallies)), np.concatenate(tallies)
+    if [channel.shape[:1] for channel in channels] != [tally.shape for tally in tallies]:
+        cells, given = [channel.shape[0] for channel in channels], [tally.size for tally in tallies]
+        raise DiscreetError(f"counts must have one entry per output cell of the channels ({cells}), not {given}")
+    return Stack(channels), np.concatenate(tallies)
 
 
-def check_counts(counts: npt.ArrayLike) -> Vector:
+def check_counts(counts: npt.ArrayLike) -> Floats:
     """Counts as a float vector: non-negative, finite, at least one report."""
     tally = np.asarray(counts, dtype=np.float64)
     if tally.ndim != 1:
@@ -174,25 +179,23 @@ def check_counts(counts: npt.ArrayLike) -> Vector:
     return np.ascontiguousarray(tally)
 
 
-def check_channel(channel: Operator, tally: Vector) -> int:
+def check_channel(channel: Operator, tally: Floats) -> int:
     """Number of buckets of a channel, after a look at whether it is one and fits the counts.
 
     EM's update is the maximum-likelihood one only if all columns have the same sum. Support counts of a
     frequency oracle do not come from such a channel.
     """
-    if isinstance(channel, Band):
-        if channel.shape[0] != tally.size:
-            raise ValueError(f"The channel has {channel.shape[0]} output cells, but there are {tally.size} counts.")
-        return channel.positions
-    columns = np.asarray(channel.T @ np.ones(tally.size), dtype=np.float64)
-    if columns.ndim != 1 or not np.isfinite(columns).all() or columns.min() <= 0:
+    if channel.shape[0] != tally.size:
+        raise DiscreetError(f"counts must have one entry per output cell ({channel.shape[0]}), not {tally.size}")
+    columns = channel.T @ np.ones(tally.size)
+    if not np.isfinite(columns).all() or columns.min() <= 0:
         raise ValueError("Not a channel: each bucket needs a positive, finite probability of a report.")
     if columns.max() - columns.min() > 1e-6 * columns.max():
         raise ValueError("Not a channel: the probabilities of the reports must have the same sum for each bucket.")
     return int(columns.size)
 
 
-def check_start(start: npt.ArrayLike | None, size: int) -> Vector:
+def check_start(start: npt.ArrayLike | None, size: int) -> Floats:
     """A histogram to start from; EM never leaves a zero, so that each bucket must be positive."""
     if start is None:
         return np.full(size, 1.0 / size)
@@ -215,8 +218,8 @@ def log_likelihood(channel: Operator, counts: npt.ArrayLike, f: npt.ArrayLike) -
 
 
 def squarem(
-    step: Callable[[Vector], Vector], start: Vector, tolerance: float, max_iterations: int
-) -> tuple[Vector, int, bool]:
+    step: Callable[[Floats], Floats], start: Floats, tolerance: float, max_iterations: int
+) -> tuple[Floats, int, bool]:
     """Fixed point of an EM map by squared extrapolation (Varadhan and Roland 2008, scheme S3).
 
     A trial point is kept if the map moves it at most twice as far as the point before; otherwise the two
@@ -256,7 +259,7 @@ def reconstruct(
     tolerance: float | None,
     start: npt.ArrayLike | None,
     max_iterations: int,
-    prior: Vector | None = None,
+    prior: Floats | None = None,
 ) -> Reconstruction:
     """Validate, choose the compiled or the generic path, and measure the answer.
 
@@ -270,13 +273,12 @@ def reconstruct(
     if prior is not None and stop == "fixed-point":
         raise ValueError("A prior needs a stopping rule on the posterior, not stop='fixed-point'.")
     tally = check_counts(counts)
-    channel = as_band(channel) or channel
     f = check_start(start, check_channel(channel, tally))
     n = float(tally.sum())
     movement = 1.0 / n if stop == "released" else 0.0
     if prior is None:
         prior = np.empty(0)
-    form = parts(channel)
+    form = channel.compiled() if extras.has("numba") else None
     if form is not None:
         from discreet.estimation import kernels
 
@@ -297,20 +299,20 @@ def reconstruct(
     return Reconstruction(f, int(iterations), log_likelihood(channel, tally, f), bool(converged))
 
 
-def _log_posterior(channel: Operator, tally: Vector, prior: Vector, f: Vector) -> float:
+def _log_posterior(channel: Operator, tally: Floats, prior: Floats, f: Floats) -> float:
     """Log-likelihood, and Σ prior ln f where there is one."""
     held = np.flatnonzero(prior > 0)
     return log_likelihood(channel, tally, f) + float(prior[held] @ np.log(f[held]))
 
 
 def climb(
-    update: Callable[[Vector], Vector],
-    goal: Callable[[Vector], float],
-    f: Vector,
+    update: Callable[[Floats], Floats],
+    goal: Callable[[Floats], float],
+    f: Floats,
     tolerance: float,
     movement: float,
     max_iterations: int,
-) -> tuple[Vector, int, bool]:
+) -> tuple[Floats, int, bool]:
     """Plain steps until the goal changes by less than the tolerance, or f by at most the movement in L1."""
     before = -math.inf
     for iteration in range(1, max_iterations + 1):
@@ -324,11 +326,11 @@ def climb(
     return f, max_iterations, False
 
 
-def _update(channel: Operator, shares: Vector, prior: Vector, boundary: Boundary | None) -> Callable[[Vector], Vector]:
+def _update(channel: Operator, shares: Floats, prior: Floats, boundary: Boundary | None) -> Callable[[Floats], Floats]:
     """The EM(S) map of a channel, from a histogram to a histogram."""
     transposed = channel.T
 
-    def update(f: Vector) -> Vector:
+    def update(f: Floats) -> Floats:
         y = np.asarray(channel @ f)
         # A cell that nobody reported adds nothing, even where the channel gives it probability zero.
         ratio = np.divide(shares, y, out=np.zeros_like(shares), where=shares > 0)

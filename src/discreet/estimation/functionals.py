@@ -9,16 +9,16 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.estimation.band import Vector
+from discreet.arrays import Floats
 
 
 class Functional(Protocol):
     """A number that depends on a histogram."""
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         """Its value."""
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """Its derivative with respect to each bucket."""
 
 
@@ -32,10 +32,10 @@ class Mean:
     0.5
     """
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         return float(f @ bucket_centres(f.size))
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """Bucket centres."""
         return bucket_centres(f.size)
 
@@ -50,11 +50,11 @@ class Variance:
     True
     """
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         centres, mean = bucket_centres(f.size), Mean()(f)
         return float(f @ (centres - mean) ** 2 + f.sum() / (12.0 * f.size**2))
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """Squared distances from the mean."""
         return np.asarray((bucket_centres(f.size) - Mean()(f)) ** 2 + 1.0 / (12.0 * f.size**2))
 
@@ -75,10 +75,10 @@ class Cdf:
         if not 0 <= self.x <= 1:
             raise ValueError(f"A point of [0, 1] is needed, not {self.x}.")
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         return float(f @ self.gradient(f))
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """Share of each bucket below x."""
         return np.clip(self.x * f.size - np.arange(f.size), 0.0, 1.0)
 
@@ -100,10 +100,10 @@ class Range:
         if not 0 <= self.low < self.high <= 1:
             raise ValueError(f"A range needs 0 <= low < high <= 1, not [{self.low}, {self.high}].")
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         return float(f @ self.gradient(f))
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """Share of each bucket inside the range."""
         return Cdf(self.high).gradient(f) - Cdf(self.low).gradient(f)
 
@@ -124,7 +124,7 @@ class Quantile:
         if not 0 < self.level < 1:
             raise ValueError(f"A quantile's level lies strictly between 0 and 1, not {self.level}.")
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
         wanted = self.level * sums[-1]
         slack = 1e-12 * sums[-1]
@@ -133,7 +133,7 @@ class Quantile:
         return 0.5 * sum(self._inside(sums, wanted, int(upper)) for upper in (first, last))
 
     @staticmethod
-    def _inside(sums: Vector, wanted: float, upper: int) -> float:
+    def _inside(sums: Floats, wanted: float, upper: int) -> float:
         """Where the cumulative line between the edges upper - 1 and upper has the wanted height."""
         size = sums.size - 1
         upper = min(max(upper, 1), size)
@@ -141,7 +141,7 @@ class Quantile:
         share = (wanted - sums[upper - 1]) / rise if rise > 0 else 0.5
         return (upper - 1 + min(max(float(share), 0.0), 1.0)) / size
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """-∂F(x)/∂f divided by the density at the quantile.
 
         The density is averaged over a stretch around the quantile that holds 2 % of the mass, so that one nearly
@@ -167,22 +167,22 @@ class RangeMean:
     low: float
     high: float
 
-    def __call__(self, f: Vector, /) -> float:
+    def __call__(self, f: Floats, /) -> float:
         inside = f * Range(self.low, self.high).gradient(f)
         mass = float(inside.sum())
         return float(inside @ self._middles(f.size)) / mass if mass > 0 else 0.5 * (self.low + self.high)
 
-    def gradient(self, f: Vector, /) -> Vector:
+    def gradient(self, f: Floats, /) -> Floats:
         """Distance from the mean of the range for each bucket's share in it, over the mass of the range."""
         inside = Range(self.low, self.high).gradient(f)
         return inside * (self._middles(f.size) - self(f)) / max(float(f @ inside), 1e-12)
 
-    def _middles(self, size: int) -> Vector:
+    def _middles(self, size: int) -> Floats:
         """Middle of what each bucket has inside the range."""
         edges = np.clip(np.arange(size + 1) / size, self.low, self.high)
         return np.asarray(0.5 * (edges[1:] + edges[:-1]))
 
 
-def bucket_centres(size: int) -> Vector:
+def bucket_centres(size: int) -> Floats:
     """Centres of equal buckets of [0, 1]."""
     return np.asarray((np.arange(size) + 0.5) / size)

@@ -10,13 +10,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector
+from discreet.arrays import Floats
 from discreet.estimation.em import check_counts, log_likelihood
 from discreet.estimation.resampling import generator
+from discreet.operators import Operator
 
 FOLDS = 5
 """Number of parts."""
-FitTally = Callable[[Vector], Vector]
+FitTally = Callable[[Floats], Floats]
 
 
 def held_out_gain(channel: Operator, counts: npt.ArrayLike, first: FitTally, second: FitTally) -> float:

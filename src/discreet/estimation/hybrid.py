@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector, apply
+from discreet.arrays import Floats
 from discreet.estimation.resampling import Generator
 from discreet.estimation.spline import Posterior, SplineModel, softmax
+from discreet.operators import Operator
 
 BUCKET_VARIANCES = (0.003, 0.03, 0.1, 0.3, 1.0, 2.0)
 PARSIMONY = 3.0  # nats
@@ -152,16 +153,16 @@ class HybridDeviations:
     """
 
     tau: float
-    diagonal: Vector
-    rows: Vector
-    corner: Vector
+    diagonal: Floats
+    rows: Floats
+    corner: Floats
     solver: Any
-    basis: Vector
-    factor: Vector
-    leaf_rows: Vector
+    basis: Floats
+    factor: Floats
+    leaf_rows: Floats
     leaf_deviation: float
 
-    def solve(self, right: Vector) -> Vector:
+    def solve(self, right: Floats) -> Floats:
         """M⁻¹ right, by the formula of Woodbury."""
         from scipy.linalg import lu_solve
 
@@ -169,14 +170,14 @@ class HybridDeviations:
         inner = lu_solve(self.solver, _with_corner(self.corner, self.rows @ scaled))
         return np.asarray(scaled - ((self.rows.T @ inner).T / self.diagonal).T)
 
-    def covariance_times(self, direction: Vector) -> Vector:
+    def covariance_times(self, direction: Floats) -> Floats:
         """Cov(θ) @ direction."""
         from scipy.linalg import cho_solve
 
         inner = self.solve(direction)
         return self.tau**2 * inner + self.solve(self.basis @ cho_solve((self.factor, True), self.basis.T @ inner))
 
-    def draw(self, random: Generator, count: int) -> Vector:
+    def draw(self, random: Generator, count: int) -> Floats:
         """Deviations of θ from its mode: solve M against noise whose covariance is M / τ², and add the spline's."""
         from scipy.linalg import solve_triangular
 
@@ -191,7 +192,7 @@ class HybridDeviations:
         return np.asarray(part + self.solve(self.basis @ a))
 
 
-def _with_corner(corner: Vector, right: Vector) -> Vector:
+def _with_corner(corner: Floats, right: Floats) -> Floats:
     """K @ right, where K is one but for its last two rows and columns."""
     out = right.copy()
     out[-2:] = corner @ right[-2:]
@@ -201,7 +202,7 @@ def _with_corner(corner: Vector, right: Vector) -> Vector:
 class _JointModel:
     """The joint posterior, warm-started from one τ² to the next."""
 
-    def __init__(self, model: SplineModel, leaves: Vector, variance: float, spline: Posterior) -> None:
+    def __init__(self, model: SplineModel, leaves: Floats, variance: float, spline: Posterior) -> None:
         from scipy.linalg import solve_triangular
 
         self.model, self.leaves, self.variance = model, leaves, variance
@@ -219,7 +220,7 @@ class _JointModel:
         self.group = np.arange(cells) * groups // cells
         indicator = np.zeros((cells, groups))
         indicator[np.arange(cells), self.group] = 1.0
-        self.pooled = apply(model.transposed, indicator).T
+        self.pooled = (model.transposed @ indicator).T
 
     def fit(self, bucket_variance: float) -> Posterior:
         """Mode and evidence at a given τ²."""
@@ -228,7 +229,7 @@ class _JointModel:
         tau, model, m = math.sqrt(bucket_variance), self.model, self.model.functions
         penalty = self.spline.smoothness * (self.whitener.T @ model.penalty @ self.whitener)
 
-        def loss(point: Vector) -> tuple[float, Vector]:
+        def loss(point: Floats) -> tuple[float, Floats]:
             u, g = point[:m], point[m:]
             f = softmax(self.whitened_basis @ u + tau * g)
             likelihood, y = model.log_likelihood(f)
@@ -253,7 +254,7 @@ class _JointModel:
         a = self.whitener @ self.u
         return Posterior(f, self.spline.smoothness, bucket_variance, likelihood, float(evidence), deviations, a)
 
-    def _curvature(self, f: Vector, tau: float) -> tuple[HybridDeviations, float]:
+    def _curvature(self, f: Floats, tau: float) -> tuple[HybridDeviations, float]:
         """The Gaussian around the mode, and half the logarithm of its determinants."""
         from scipy.linalg import cho_factor, lu_factor
         from scipy.linalg.blas import dsyrk

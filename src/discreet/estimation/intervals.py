@@ -16,16 +16,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector, apply, as_band
-from discreet.estimation.em import check_counts, em
+from discreet.arrays import Floats
+from discreet.estimation.em import check_counts
 from discreet.estimation.functionals import Functional, Mean, Variance, bucket_centres
-from discreet.estimation.resampling import generator
 from discreet.estimation.spline import Posterior, log_spline
+from discreet.operators import Operator
 
 UNDERSMOOTHING = 4.0
 
@@ -50,7 +49,7 @@ def intervals(
 
     Examples
     --------
-    >>> from discreet.estimation.band import Band
+    >>> from discreet.operators import Band
     >>> from discreet.estimation.functionals import Quantile
     >>> channel = Band(positions=8, width=3, near=0.15, far=0.55 / 7)
     >>> mean, median = intervals(channel, [90, 100, 120, 110, 100, 90, 80, 80, 80, 80], [Mean(), Quantile(0.5)])
@@ -110,7 +109,7 @@ def decoded_interval(
     shares = tally / tally.sum()
     centres = bucket_centres(decoding.shape[1])
 
-    def decode(gradient: Vector) -> tuple[float, float]:
+    def decode(gradient: Floats) -> tuple[float, float]:
         v = decoding @ gradient
         value = float(shares @ v)
         return value, math.sqrt(max(float(shares @ v**2) - value**2, 0.0) / tally.sum())
@@ -124,68 +123,18 @@ def decoded_interval(
     return normal_bounds(value, error, level)
 
 
-def _decoding(channel: Operator, tally: Vector) -> Vector | None:
+def _decoding(channel: Operator, tally: Floats) -> Floats | None:
     """The map from a quadratic function of the bucket to the quadratic of the cell that is unbiased for it, or None."""
     cells = np.linspace(-1.0, 1.0, tally.size) if tally.size > 1 else np.zeros(1)
     powers = np.stack([np.ones(tally.size), cells, cells**2], axis=1)
-    expected = apply(channel.T, powers)
-    decoding: Vector = powers @ np.linalg.pinv(expected, rcond=1e-10)
+    expected = channel.T @ powers
+    decoding: Floats = powers @ np.linalg.pinv(expected, rcond=1e-10)
     centres = bucket_centres(expected.shape[0])
     for target in (centres, centres**2):
         # A rounding to positions bends the square a little within each bucket; that much is allowed.
         if np.abs(np.asarray(channel.T @ (decoding @ target)) - target).max() > 1e-3:
             return None
     return decoding
-
-
-def bootstrap(
-    channel: Operator,
-    counts: npt.ArrayLike,
-    functionals: Sequence[Functional],
-    *,
-    epsilon: float | None = None,
-    tolerance: float | None = None,
-    resamples: int = 100,
-    level: float = 0.95,
-    kind: Literal["parametric", "multinomial"] = "parametric",
-    seed: int = 0,
-) -> list[Bounds]:
-    """Normal intervals from repeated, early-stopped EM on resampled tallies.
-
-    Parameters
-    ----------
-    channel, counts, epsilon, tolerance
-        As for `em.em`, whose early stopping is the only smoothing.
-    functionals : sequence of Functional
-        What to give intervals for.
-    resamples : int
-        Number of resampled tallies.
-    level : float
-        Confidence level.
-    kind : {"parametric", "multinomial"}
-        Whether tallies are drawn from the fitted law A f̂ or from the tally itself.
-    seed : int
-        Of the resampling.
-    """
-    if kind not in ("parametric", "multinomial"):
-        raise ValueError(f"kind must be 'parametric' or 'multinomial', not {kind!r}.")
-    if resamples < 2:
-        raise ValueError(f"At least two resamples are needed, not {resamples}.")
-    tally = check_counts(counts)
-    channel = as_band(channel) or channel
-    fitted = em(channel, tally, epsilon=epsilon, tolerance=tolerance).f
-    law = np.asarray(channel @ fitted) if kind == "parametric" else tally
-    random = generator(seed)
-    values = np.empty((resamples, len(functionals)))
-    for row in values:
-        drawn = random.multinomial(round(float(tally.sum())), law / law.sum())
-        f = em(channel, drawn, epsilon=epsilon, tolerance=tolerance).f
-        row[:] = [functional(f) for functional in functionals]
-    errors = values.std(axis=0, ddof=1)
-    return [
-        normal_bounds(functional(fitted), float(error), level)
-        for functional, error in zip(functionals, errors, strict=True)
-    ]
 
 
 def normal_bounds(value: float, error: float, level: float) -> Bounds:

@@ -27,10 +27,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-Vector = npt.NDArray[np.float64]
-Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Vector]  # of `compiled`
+from discreet.arrays import Floats
+
+Runs = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]  # of `compiled`
 Channel = tuple[Any, ...]  # of `compiled.Part`
-Work = tuple[Vector, Vector, Vector, Vector, Vector]
+Work = tuple[Floats, Floats, Floats, Floats, Floats]
 
 NO_SMOOTHING, REFLECT, RENORMALISE = 0, 1, 2
 RULES = {None: NO_SMOOTHING, "reflect": REFLECT, "renormalise": RENORMALISE}
@@ -39,7 +40,7 @@ FAST = {"contract", "nsz", "arcp", "reassoc"}  # not "nnan"/"ninf": a bad number
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def prefix_sum(source: Vector, target: Vector) -> float:
+def prefix_sum(source: Floats, target: Floats) -> float:
     """target[i] = Σ_{k<i} source[k] for all i below the length of source; the total is returned."""
     size = source.shape[0]
     m = size // 8
@@ -90,7 +91,7 @@ def prefix_sum(source: Vector, target: Vector) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def sparse_product(matrix: Runs, source: Vector, target: Vector) -> None:
+def sparse_product(matrix: Runs, source: Floats, target: Floats) -> None:
     """target = matrix @ source, each row of the matrix one run of neighbouring columns."""
     starts, first, values = matrix
     for i in range(target.shape[0]):
@@ -110,7 +111,7 @@ def sparse_product(matrix: Runs, source: Vector, target: Vector) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def forward(f: Vector, channel: Channel, work: Work, y: Vector) -> None:
+def forward(f: Floats, channel: Channel, work: Work, y: Floats) -> None:
     """y = A f, part by part."""
     first = 0
     for part in channel:
@@ -119,7 +120,7 @@ def forward(f: Vector, channel: Channel, work: Work, y: Vector) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def forward_part(f: Vector, part: Any, work: Work, y: Vector) -> None:
+def forward_part(f: Floats, part: Any, work: Work, y: Floats) -> None:
     """y = A f of one part."""
     cells, width, near, far, profile, places, bends, table, rounding, _ = part
     masses = f
@@ -157,14 +158,14 @@ def forward_part(f: Vector, part: Any, work: Work, y: Vector) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def ratios(shares: Vector, y: Vector, w: Vector) -> None:
+def ratios(shares: Floats, y: Floats, w: Floats) -> None:
     """w = shares / y."""
     for j in range(y.shape[0]):
         w[j] = shares[j] / y[j]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def ratios_and_gain(shares: Vector, y: Vector, before: Vector, w: Vector) -> float:
+def ratios_and_gain(shares: Floats, y: Floats, before: Floats, w: Floats) -> float:
     """w = shares / y, and Σ shares·ln(y / before) with the same division."""
     gain = 0.0
     eighth = 0.0  # Σ z⁸ bounds the largest |z|, and unlike a maximum it runs in vector registers
@@ -187,7 +188,7 @@ def ratios_and_gain(shares: Vector, y: Vector, before: Vector, w: Vector) -> flo
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def reweigh(f: Vector, w: Vector, channel: Channel, work: Work, prior: Vector, out: Vector) -> None:
+def reweigh(f: Floats, w: Floats, channel: Channel, work: Work, prior: Floats, out: Floats) -> None:
     """out = f · Aᵀ w + prior."""
     first = 0
     for part in channel:
@@ -202,7 +203,7 @@ def reweigh(f: Vector, w: Vector, channel: Channel, work: Work, prior: Vector, o
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def backward_part(w: Vector, part: Any, work: Work, out: Vector, added: bool) -> None:
+def backward_part(w: Floats, part: Any, work: Work, out: Floats, added: bool) -> None:
     """out = Aᵀ w of one part, or added to what is there."""
     cells, width, near, far, profile, places, bends, table, rounding, transposed = part
     is_rounded = rounding[0].shape[0] > 0
@@ -244,7 +245,7 @@ def backward_part(w: Vector, part: Any, work: Work, out: Vector, added: bool) ->
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def smooth_into(raw: Vector, out: Vector, rule: int) -> None:
+def smooth_into(raw: Floats, out: Floats, rule: int) -> None:
     """1-2-1 smoothing with the rule at the ends; at least two buckets."""
     size = raw.shape[0]
     left, middle, right, inner = raw[0 : size - 2], raw[1 : size - 1], raw[2:size], out[1 : size - 1]
@@ -266,7 +267,7 @@ def smooth_into(raw: Vector, out: Vector, rule: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def backward(f: Vector, w: Vector, channel: Channel, work: Work, prior: Vector, out: Vector, rule: int) -> None:
+def backward(f: Floats, w: Floats, channel: Channel, work: Work, prior: Floats, out: Floats, rule: int) -> None:
     """out = smooth(f · Aᵀ w + prior)."""
     if rule == NO_SMOOTHING or f.shape[0] == 1:
         reweigh(f, w, channel, work, prior, out)
@@ -290,7 +291,7 @@ def scratch(size: int, channel: Channel) -> Work:
 
 @njit(cache=True, nogil=True)
 def em_map(
-    f: Vector, shares: Vector, prior: Vector, channel: Channel, rule: int, work: Work, y: Vector, w: Vector, out: Vector
+    f: Floats, shares: Floats, prior: Floats, channel: Channel, rule: int, work: Work, y: Floats, w: Floats, out: Floats
 ) -> None:
     """out = one EM(S) step from f."""
     forward(f, channel, work, y)
@@ -299,7 +300,7 @@ def em_map(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def distance(a: Vector, b: Vector) -> float:
+def distance(a: Floats, b: Floats) -> float:
     """L1 distance."""
     total = 0.0
     for i in range(a.shape[0]):
@@ -308,7 +309,7 @@ def distance(a: Vector, b: Vector) -> float:
 
 
 @njit(cache=True, nogil=True)
-def log_gain(weights: Vector, new: Vector, old: Vector) -> float:
+def log_gain(weights: Floats, new: Floats, old: Floats) -> float:
     """Σ weights·ln(new / old) over the positive weights."""
     total = 0.0
     for i in range(weights.shape[0]):
@@ -319,16 +320,16 @@ def log_gain(weights: Vector, new: Vector, old: Vector) -> float:
 
 @njit(cache=True, nogil=True)
 def until_gain(
-    shares: Vector,
-    prior: Vector,
-    start: Vector,
+    shares: Floats,
+    prior: Floats,
+    start: Floats,
     channel: Channel,
     rule: int,
     tolerance: float,
     movement: float,
     minimum: int,
     maximum: int,
-) -> tuple[Vector, int, bool]:
+) -> tuple[Floats, int, bool]:
     """EM(S) until the log-likelihood (log-posterior) per report gains < `tolerance`, or f moves at most `movement`."""
     size, cells = start.shape[0], shares.shape[0]
     f, new = start.copy(), np.empty(size)
@@ -352,7 +353,7 @@ def until_gain(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def step_length(f0: Vector, f1: Vector, f2: Vector) -> float:
+def step_length(f0: Floats, f1: Floats, f2: Floats) -> float:
     """SQUAREM's step S3, ‖r‖ / ‖v‖ with r = f1 - f0 and v = (f2 - f1) - r."""
     rr = 0.0
     vv = 0.0
@@ -365,7 +366,7 @@ def step_length(f0: Vector, f1: Vector, f2: Vector) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def extrapolate(f0: Vector, f1: Vector, f2: Vector, step: float, out: Vector) -> None:
+def extrapolate(f0: Floats, f1: Floats, f2: Floats, step: float, out: Floats) -> None:
     """out = f0 + 2·step·r + step²·v, held above a hundredth of f2, with sum one."""
     mass = 0.0
     for i in range(f0.shape[0]):
@@ -381,8 +382,8 @@ def extrapolate(f0: Vector, f1: Vector, f2: Vector, step: float, out: Vector) ->
 
 @njit(cache=True, nogil=True)
 def fixed_point(
-    shares: Vector, start: Vector, channel: Channel, rule: int, tolerance: float, maximum: int
-) -> tuple[Vector, int, bool]:
+    shares: Floats, start: Floats, channel: Channel, rule: int, tolerance: float, maximum: int
+) -> tuple[Floats, int, bool]:
     """SQUAREM on the EM(S) map until it moves f by at most `tolerance` in L1; written out in `em.squarem`."""
     size, cells = start.shape[0], shares.shape[0]
     f0, f1, f2 = start.copy(), np.empty(size), np.empty(size)

@@ -14,21 +14,22 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector
+from discreet.arrays import Floats
 from discreet.estimation.em import em
+from discreet.operators import Operator
 
 SUPPORT = 1e-4
 """Mass from which a bucket is in the support."""
 
 
-def likely_mean(channel: Operator, counts: npt.ArrayLike, points: Vector, *, epsilon: float) -> tuple[float, float]:
+def likely_mean(channel: Operator, counts: npt.ArrayLike, points: Floats, *, epsilon: float) -> tuple[float, float]:
     """Return the mean of points under the distribution that EM finds, and its standard error.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy.sparse.linalg import aslinearoperator
-    >>> channel = aslinearoperator(np.array([[0.8, 0.3], [0.2, 0.7]]))
+    >>> from discreet.operators import Dense
+    >>> channel = Dense([[0.8, 0.3], [0.2, 0.7]])
     >>> mean, error = likely_mean(channel, [550, 450], np.array([0.0, 1.0]), epsilon=0.9)
     >>> round(mean, 3), round(error, 4)  # (0.45 - 0.2) / (0.7 - 0.2), sqrt(0.45 * 0.55 / 1000) / 0.5
     (0.5, 0.0315)

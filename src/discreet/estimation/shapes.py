@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from discreet.arrays import Floats
 
 ODDS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """Of the two ends, in mixtures."""
@@ -28,7 +28,7 @@ ATOM = 3e-3
 """Mass from which a knot counts as one of EM's atoms."""
 
 
-def averaged(channel: npt.ArrayLike, counts: npt.ArrayLike, found: npt.ArrayLike) -> Array:
+def averaged(channel: npt.ArrayLike, counts: npt.ArrayLike, found: npt.ArrayLike) -> Floats:
     """Return the posterior mean of the mass on equally spaced knots from -1 to 1.
 
     Parameters
@@ -58,7 +58,7 @@ def averaged(channel: npt.ArrayLike, counts: npt.ArrayLike, found: npt.ArrayLike
 
 
 @lru_cache(maxsize=8)
-def _shapes(cells: int) -> tuple[Array, Array]:
+def _shapes(cells: int) -> tuple[Floats, Floats]:
     """Return every shape as mass on the knots, and the logarithms of their prior odds."""
     tenths, twentieths = np.arange(0.05, 0.96, 0.1), np.arange(0.05, 0.96, 0.05)
     single = np.concatenate(
@@ -80,13 +80,13 @@ def _shapes(cells: int) -> tuple[Array, Array]:
     return np.concatenate([single, mixed]), odds
 
 
-def _ends(upper: Array, cells: int) -> Array:
+def _ends(upper: Floats, cells: int) -> Floats:
     found = np.zeros((upper.size, cells + 1))
     found[:, 0], found[:, -1] = 1 - upper, upper
     return found
 
 
-def _betas(means: Array, sizes: Array, cells: int) -> Array:
+def _betas(means: Floats, sizes: Floats, cells: int) -> Floats:
     """Return Beta(size mean, size (1 - mean)) on [-1, 1], every value rounded to a knot, its expectation kept."""
     from scipy.special import betainc
 

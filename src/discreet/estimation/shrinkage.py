@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.estimation.band import Vector
+from discreet.arrays import Floats
 
 SHAPES = np.geomspace(1e-4, 200, 33)
 """The a's that are averaged; at the ends it hardly matters any more."""
@@ -22,7 +22,7 @@ FAR = 8.0
 BLOCK = 4096
 
 
-def shrink(raw: Vector, variance: Callable[[Vector], Vector]) -> Vector:
+def shrink(raw: Floats, variance: Callable[[Floats], Floats]) -> Floats:
     """Return posterior means of the frequencies, non-negative with sum one.
 
     Parameters
@@ -53,7 +53,7 @@ def shrink(raw: Vector, variance: Callable[[Vector], Vector]) -> Vector:
     return _to_sum_one(mean, np.maximum(spread, 1e-12 * edge**2))
 
 
-def _near(raw: Vector, size: int, edge: float, variance: Callable[[Vector], Vector]) -> tuple[Vector, Vector, Vector]:
+def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """Sum over cells: zero is near, where the prior may have a peak and the posterior is far from normal."""
     from scipy.special import gammainc
 
@@ -73,7 +73,7 @@ def _near(raw: Vector, size: int, edge: float, variance: Callable[[Vector], Vect
     return np.array(evidence), np.array(means), np.array(variances)
 
 
-def _far(raw: Vector, size: int, edge: float, variance: Callable[[Vector], Vector]) -> tuple[Vector, Vector, Vector]:
+def _far(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """One step of the normal approximation: x + s^2 (log prior)'(x)."""
     from scipy.special import gammaln
 
@@ -85,7 +85,7 @@ def _far(raw: Vector, size: int, edge: float, variance: Callable[[Vector], Vecto
     return density.sum(axis=1), raw + np.clip(step, -bound, bound), noise
 
 
-def _to_sum_one(mean: Vector, spread: Vector) -> Vector:
+def _to_sum_one(mean: Floats, spread: Floats) -> Floats:
     """Share the difference by variance among those that can still move, until the sum is one."""
     mean = np.maximum(mean, 0.0)
     for _ in range(50):

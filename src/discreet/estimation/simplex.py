@@ -16,10 +16,10 @@ All need one sort, O(d log d).
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Vector
+from discreet.arrays import Floats
 
 
-def project(values: npt.ArrayLike, total: float = 1.0) -> Vector:
+def project(values: npt.ArrayLike, total: float = 1.0) -> Floats:
     """Nearest vector, in Euclidean distance, that is non-negative with the given sum.
 
     Examples
@@ -31,7 +31,7 @@ def project(values: npt.ArrayLike, total: float = 1.0) -> Vector:
     return np.asarray(np.maximum(v - _threshold(v, total), 0.0))
 
 
-def norm_sub(values: npt.ArrayLike, total: float = 1.0) -> Vector:
+def norm_sub(values: npt.ArrayLike, total: float = 1.0) -> Floats:
     """Norm-Sub: clear the negatives, share the difference among the positives, repeat.
 
     The repeated subtraction ends where the projection of the positive values does, so that one sort
@@ -52,7 +52,7 @@ def norm_sub(values: npt.ArrayLike, total: float = 1.0) -> Vector:
     return out
 
 
-def clip(values: npt.ArrayLike, total: float = 1.0) -> Vector:
+def clip(values: npt.ArrayLike, total: float = 1.0) -> Floats:
     """Clear the negatives and divide by the sum; even without a positive value.
 
     Examples
@@ -65,14 +65,14 @@ def clip(values: npt.ArrayLike, total: float = 1.0) -> Vector:
     return np.full(v.size, total / v.size) if mass == 0 else np.asarray(v * (total / mass))
 
 
-def _threshold(v: Vector, total: float) -> float:
+def _threshold(v: Floats, total: float) -> float:
     """θ with Σ max(v - θ, 0) = total."""
     descending = np.sort(v)[::-1]
     candidates = (np.cumsum(descending) - total) / np.arange(1, v.size + 1)
     return float(candidates[np.nonzero(descending > candidates)[0][-1]])
 
 
-def _checked(values: npt.ArrayLike, total: float) -> Vector:
+def _checked(values: npt.ArrayLike, total: float) -> Floats:
     v = np.array(values, dtype=np.float64)
     if v.ndim != 1 or v.size == 0 or not np.isfinite(v).all():
         raise ValueError("Frequencies must be a non-empty vector of finite numbers.")

@@ -23,9 +23,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector, apply, as_band
+from discreet.arrays import Floats
 from discreet.estimation.em import check_channel, check_counts
 from discreet.estimation.resampling import Generator, generator
+from discreet.operators import Operator
 
 DEGREE = 3
 LARGEST_STEP = 3.0  # of the log-density, per Newton step
@@ -35,10 +36,10 @@ SMOOTHNESS = tuple(10.0 ** (power / 1.5) for power in range(9, -4, -1))  # λ fr
 class Deviations(Protocol):
     """The Gaussian posterior of θ = ln f + constant around its mode."""
 
-    def covariance_times(self, direction: Vector) -> Vector:
+    def covariance_times(self, direction: Floats) -> Floats:
         """Cov(θ) @ direction."""
 
-    def draw(self, random: Generator, count: int) -> Vector:
+    def draw(self, random: Generator, count: int) -> Floats:
         """Deviations of θ from its mode, one column each."""
 
 
@@ -64,13 +65,13 @@ class Posterior:
         a.
     """
 
-    f: Vector
+    f: Floats
     smoothness: float
     bucket_variance: float
     log_likelihood: float
     evidence: float
     deviations: Deviations
-    coefficients: Vector
+    coefficients: Floats
 
     def standard_error(self, gradient: npt.ArrayLike) -> float:
         """Posterior standard deviation of the functional whose gradient with respect to f is given.
@@ -83,7 +84,7 @@ class Posterior:
         direction = self.f * (g - self.f @ g)
         return math.sqrt(max(float(direction @ self.deviations.covariance_times(direction)), 0.0))
 
-    def draws(self, count: int = 1000, seed: int = 0) -> Vector:
+    def draws(self, count: int = 1000, seed: int = 0) -> Floats:
         """Histograms drawn from the posterior, one row each; to first order around f, so some may be negative.
 
         The Gaussian of θ is wide where the density is nearly zero, and its exponential would put far too much mass
@@ -97,16 +98,16 @@ class Posterior:
 class SplineDeviations:
     """θ = B a with a ~ N(â, precision⁻¹); `factor` is the lower Cholesky factor of the precision."""
 
-    basis: Vector
-    factor: Vector
+    basis: Floats
+    factor: Floats
 
-    def covariance_times(self, direction: Vector) -> Vector:
+    def covariance_times(self, direction: Floats) -> Floats:
         """Cov(θ) @ direction."""
         from scipy.linalg import cho_solve
 
         return np.asarray(self.basis @ cho_solve((self.factor, True), self.basis.T @ direction))
 
-    def draw(self, random: Generator, count: int) -> Vector:
+    def draw(self, random: Generator, count: int) -> Floats:
         """Deviations of θ from its mode, one column each."""
         from scipy.linalg import solve_triangular
 
@@ -114,13 +115,13 @@ class SplineDeviations:
         return np.asarray(self.basis @ solve_triangular(self.factor, noise, lower=True, trans="T"))
 
 
-def softmax(theta: Vector) -> Vector:
+def softmax(theta: Floats) -> Floats:
     """exp θ / Σ exp θ along the first axis."""
     f = np.exp(theta - theta.max(axis=0))
     return np.asarray(f / f.sum(axis=0))
 
 
-def spline_basis(size: int, functions: int = 64) -> Vector:
+def spline_basis(size: int, functions: int = 64) -> Floats:
     """Cubic B-splines on equal knots, at the centres of `size` equal buckets; one column a function."""
     from scipy.interpolate import BSpline
 
@@ -137,7 +138,7 @@ class SplineModel:
 
     def __init__(self, channel: Operator, counts: npt.ArrayLike, functions: int = 64) -> None:
         self.tally = check_counts(counts)
-        self.channel = as_band(channel) or channel
+        self.channel = channel
         self.transposed = self.channel.T
         size = check_channel(self.channel, self.tally)
         self.basis = spline_basis(size, max(DEGREE + 1, min(functions, size)))
@@ -150,7 +151,7 @@ class SplineModel:
         # buckets than directions.
         self.pin = np.full((self.functions, self.functions), self.n / self.functions) + 1e-6 * np.eye(self.functions)
 
-    def log_likelihood(self, f: Vector) -> tuple[float, Vector]:
+    def log_likelihood(self, f: Floats) -> tuple[float, Floats]:
         """Σ n ln (A f), and A f."""
         y = np.asarray(self.channel @ f)
         seen = self.tally > 0
@@ -158,20 +159,20 @@ class SplineModel:
             return -math.inf, y
         return float(self.tally[seen] @ np.log(y[seen])), y
 
-    def slope(self, f: Vector, y: Vector) -> Vector:
+    def slope(self, f: Floats, y: Floats) -> Floats:
         """Gradient of the log-likelihood with respect to θ."""
         ratio = np.divide(self.tally, y, out=np.zeros_like(y), where=self.tally > 0)
         return np.asarray(f * (np.asarray(self.transposed @ ratio) - self.n))
 
-    def information(self, f: Vector, y: Vector) -> Vector:
+    def information(self, f: Floats, y: Floats) -> Floats:
         """Fisher information H of the coefficients."""
         change = self.basis - f @ self.basis
         change *= f[:, None]
-        moved = apply(self.channel, change)
+        moved = self.channel @ change
         moved *= np.sqrt(self.n / np.maximum(y, 1e-300))[:, None]
         return np.asarray(moved.T @ moved)
 
-    def fit(self, smoothness: float, start: Vector | None = None, max_steps: int = 100) -> Posterior:
+    def fit(self, smoothness: float, start: Floats | None = None, max_steps: int = 100) -> Posterior:
         """Mode, evidence and covariance at a given λ."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -247,7 +248,7 @@ def log_spline(
 
     Examples
     --------
-    >>> from discreet.estimation.band import Band
+    >>> from discreet.operators import Band
     >>> fit = log_spline(Band(positions=4, width=3, near=0.25, far=0.25 / 3), [200, 240, 240, 160, 80, 80])
     >>> fit.f.round(1), bool(fit.standard_error([1, 1, 0, 0]) < 0.3)
     (array([0.7, 0.3, 0.1, 0. ]), True)

@@ -26,12 +26,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Vector
+from discreet.arrays import Floats
 
 Layers = Sequence[npt.ArrayLike]
 
 
-def consistent(layers: Layers, variances: npt.ArrayLike | None = None, total: float | None = 1.0) -> Vector:
+def consistent(layers: Layers, variances: npt.ArrayLike | None = None, total: float | None = 1.0) -> Floats:
     """Leaves of the least-squares estimate in which every node is the sum of its children.
 
     Parameters
@@ -73,7 +73,7 @@ def non_negative(
     variances: npt.ArrayLike | None = None,
     total: float = 1.0,
     method: Literal["exact", "admm"] = "exact",
-) -> Vector:
+) -> Floats:
     """Leaves of the non-negative least-squares estimate in which every node is the sum of its children.
 
     Minimises ½ Σ_layers ‖X - estimate‖² / variance subject to consistency, X ≥ 0 and root = total.
@@ -103,7 +103,7 @@ def non_negative(
     raise ValueError(f"method must be 'exact' or 'admm', not {method!r}.")
 
 
-def haar_leaves(differences: Layers, total: float = 1.0) -> Vector:
+def haar_leaves(differences: Layers, total: float = 1.0) -> Floats:
     """Leaves from the differences left half minus right half of every node, the root's first.
 
     Examples
@@ -122,31 +122,18 @@ def haar_leaves(differences: Layers, total: float = 1.0) -> Vector:
     return nodes
 
 
-def haar_differences(leaves: npt.ArrayLike) -> list[Vector]:
-    """The inverse of `haar_leaves`: left minus right at every node, the root's first."""
-    nodes = np.asarray(leaves, dtype=np.float64)
-    if nodes.ndim != 1 or nodes.size < 2 or nodes.size & (nodes.size - 1):
-        raise ValueError(f"A Haar tree has 2, 4, 8, … leaves, not {nodes.size}.")
-    differences = []
-    while nodes.size > 1:
-        pairs = nodes.reshape(-1, 2)
-        differences.append(pairs[:, 0] - pairs[:, 1])
-        nodes = pairs.sum(axis=1)
-    return differences[::-1]
-
-
-def sums(leaves: npt.ArrayLike, sizes: Sequence[int]) -> list[Vector]:
+def sums(leaves: npt.ArrayLike, sizes: Sequence[int]) -> list[Floats]:
     """The layers of a hierarchy with these leaves, one for each size, as `layers` above."""
     f = np.asarray(leaves, dtype=np.float64)
     return [f.reshape(size, -1).sum(axis=1) for size in sizes]
 
 
-def _price_programme(estimates: list[Vector], weights: Vector, total: float) -> Vector:
+def _price_programme(estimates: list[Floats], weights: Floats, total: float) -> Floats:
     """The exact solution; see the module's description."""
     # Mass wanted at price m: Σ_k steps_k·(m - prices_k)₊, one row of breakpoints per node.
     prices = -weights[-1] * estimates[-1][:, None]
     steps = np.full(prices.shape, 1.0 / weights[-1])
-    curves: list[tuple[Vector, Vector, Vector]] = []
+    curves: list[tuple[Floats, Floats, Floats]] = []
     for own, weight in zip([*estimates[-2::-1], np.zeros(1)], [*weights[-2::-1], 0.0], strict=True):
         prices, steps = prices.reshape(own.size, -1), steps.reshape(own.size, -1)
         # A stable sort recognises the children's sorted runs, and merges them.
@@ -175,8 +162,8 @@ def _price_programme(estimates: list[Vector], weights: Vector, total: float) -> 
 
 
 def _admm(
-    estimates: list[Vector], weights: Vector, total: float, accuracy: float = 1e-10, max_iterations: int = 100_000
-) -> Vector:
+    estimates: list[Floats], weights: Floats, total: float, accuracy: float = 1e-10, max_iterations: int = 100_000
+) -> Floats:
     """Alternating directions: a consistent step, a non-negative step, and the running sum of their differences."""
     sizes = [layer.size for layer in estimates]
     cuts = np.cumsum(sizes)[:-1]
@@ -193,7 +180,7 @@ def _admm(
     return np.asarray(kept[cuts[-1] :] if cuts.size else kept)
 
 
-def _checked(layers: Layers, variances: npt.ArrayLike | None, total: float | None) -> tuple[list[Vector], Vector]:
+def _checked(layers: Layers, variances: npt.ArrayLike | None, total: float | None) -> tuple[list[Floats], Floats]:
     """Estimates as vectors, and the weights of the layers with 1 as the largest."""
     estimates = [np.asarray(layer, dtype=np.float64) for layer in layers]
     if not estimates or any(layer.ndim != 1 or layer.size == 0 for layer in estimates):

@@ -16,8 +16,8 @@ joint EMS over the two stacked channels (`em.joint`) is the simpler way to use b
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator
 from discreet.estimation.em import Reconstruction, check_channel, check_counts, em, log_likelihood, reconstruct
+from discreet.operators import Operator
 
 
 def two_phase_em(

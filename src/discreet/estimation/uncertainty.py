@@ -21,10 +21,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from discreet.estimation.band import Operator, Vector
+from discreet.arrays import Floats
 from discreet.estimation.functionals import Functional, Quantile, Variance
 from discreet.estimation.intervals import Bounds, decoded_interval, normal_bounds, posterior_interval
 from discreet.estimation.spline import Posterior
+from discreet.operators import Operator
 
 
 class Uncertainty(Protocol):
@@ -33,7 +34,7 @@ class Uncertainty(Protocol):
     def bounds(self, functional: Functional, level: float) -> Bounds:
         """Interval of a number read off the histogram."""
 
-    def draws(self, count: int) -> Vector:
+    def draws(self, count: int) -> Floats:
         """Histograms that might as well be the truth, one row each; some entries may be negative."""
 
 
@@ -44,11 +45,11 @@ DRAWS = 400
 class Cumulative:
     """A cumulative distribution at the edges of the buckets, with its standard errors."""
 
-    shares: Vector
-    errors: Vector
+    shares: Floats
+    errors: Floats
 
     @classmethod
-    def of(cls, centre: Vector, draws: Vector) -> "Cumulative":
+    def of(cls, centre: Floats, draws: Floats) -> "Cumulative":
         """From a histogram and draws around it."""
         errors = np.cumsum(draws, axis=1).std(axis=0, ddof=1)
         errors[-1] = 0.0
@@ -65,7 +66,7 @@ class Cumulative:
         return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
 
     @staticmethod
-    def _crossing(rising: Vector, q: float) -> float:
+    def _crossing(rising: Floats, q: float) -> float:
         """Where a rising line over equal buckets of [0, 1] reaches q."""
         upper = int(np.clip(np.searchsorted(rising, q), 1, rising.size - 1))
         below, above = rising[upper - 1], rising[upper]
@@ -116,7 +117,7 @@ class PosteriorUncertainty:
     def _cumulative(self) -> Cumulative:
         return Cumulative.of(self.posterior.f, self.draws(DRAWS))
 
-    def draws(self, count: int) -> Vector:
+    def draws(self, count: int) -> Floats:
         """Histograms from the posterior."""
         draws = self.posterior.draws(count)
         return np.asarray(self.posterior.f + self._widening * (draws - self.posterior.f))
@@ -133,11 +134,11 @@ class DrawnUncertainty:
         Draws errors of the raw estimate, one row each; called when they are first needed.
     """
 
-    def __init__(self, mended: Vector, raw: Vector, make: Callable[[], Vector]) -> None:
+    def __init__(self, mended: Floats, raw: Floats, make: Callable[[], Floats]) -> None:
         self.mended, self.raw, self._make = mended, raw, make
 
     @cached_property
-    def errors(self) -> Vector:
+    def errors(self) -> Floats:
         """Draws of the raw estimate's error, one row each."""
         return self._make()
 
@@ -153,6 +154,6 @@ class DrawnUncertainty:
     def _cumulative(self) -> Cumulative:
         return Cumulative.of(self.raw, self.draws(DRAWS))
 
-    def draws(self, count: int) -> Vector:
+    def draws(self, count: int) -> Floats:
         """Raw histograms with other errors."""
         return np.asarray(self.raw + self.errors[:count])

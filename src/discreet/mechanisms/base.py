@@ -25,9 +25,8 @@ from discreet.privacy.exact import check_epsilon
 from discreet.tallies import Tally
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
-
     from discreet.mechanisms.draws import Random
+    from discreet.operators import Operator
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -101,7 +100,7 @@ class Mechanism(ABC):
         """Build the mechanism from the fields of a document."""
 
     @abstractmethod
-    def operator(self, bins: int | None = None) -> "LinearOperator":
+    def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f, f a histogram of ``bins`` equal buckets of the inputs.
 
         Within a bucket, numeric inputs are taken as uniform. For categories f is the vector of frequencies.

@@ -38,9 +38,8 @@ from discreet.tallies import Tally
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
-
     from discreet.mechanisms.draws import Random
+    from discreet.operators import Operator
 
 
 class Sketch(PublicOracle):
@@ -167,12 +166,12 @@ class Sketch(PublicOracle):
         rows = [np.bincount(self.family.bucket_all(self._size, self._seed_of(j)), f, self.width) for j in every]
         return np.concatenate(rows)
 
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         from discreet.operators import Incidence
 
         low, high = self.bits.q / self.hashes, self.bits.p / self.hashes
         shape = self.hashes * self.width, self._size
-        return Incidence(*shape, low, high, self._scatter, lambda g: self._gather(g.reshape(self.hashes, self.width)))
+        return Incidence(shape, low, high, self._scatter, lambda g: self._gather(g.reshape(self.hashes, self.width)))
 
     def frequency_variance(self, frequencies: Any, n: int) -> Floats:
         """Return the variance of each estimated frequency over noise, functions drawn, *and* choice of functions.

@@ -27,7 +27,7 @@ from discreet.tallies import Tally
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 
 class HadamardBit(PublicOracle):
@@ -89,11 +89,11 @@ class HadamardBit(PublicOracle):
         counts = self.check_tally(tally).counts
         return np.asarray((tally.n + self._transform(counts[0::2] - counts[1::2])[: self._size]) // 2)
 
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         from discreet.operators import Incidence
 
         low, high = (TOTAL - self.high) / TOTAL / self.rows, self.high / TOTAL / self.rows
-        return Incidence(self.alphabet, self._size, low, high, self._forward, self._backward)
+        return Incidence((self.alphabet, self._size), low, high, self._forward, self._backward)
 
     def _forward(self, f: Floats) -> Floats:
         """Sum of f over the values that have the bit in the row: (total ± transform) / 2."""

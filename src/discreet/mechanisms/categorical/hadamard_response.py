@@ -37,7 +37,7 @@ from discreet.tallies import Tally
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 
 class HadamardResponse(Oracle):
@@ -162,11 +162,11 @@ class HadamardResponse(Oracle):
         """How far one false report can move n times an estimated frequency."""
         return super().influence if self._yes_or_no else float((1 + self.q) / (self.p - self.q))
 
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         from discreet.operators import Incidence
 
         low, high = float(self.low), float(self.high)
-        return Incidence(self.alphabet, self._size, low, high, self._forward, self._backward)
+        return Incidence((self.alphabet, self._size), low, high, self._forward, self._backward)
 
     def _forward(self, f: Floats) -> Floats:
         """Sum of f over the values whose S contains the column: (sum of the block - transform) / 2."""

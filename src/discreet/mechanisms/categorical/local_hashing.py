@@ -33,7 +33,7 @@ from discreet.privacy.exact import TOTAL, two_weights
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 
 class LocalHashing(PublicOracle):
@@ -112,7 +112,7 @@ class LocalHashing(PublicOracle):
             return np.divmod(wide, np.uint64(buckets))
         return wide >> np.uint64(buckets.bit_length() - 1), wide & np.uint64(buckets - 1)
 
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         from discreet.operators import Support
 
         return Support(self._size, self.p, self.q)

@@ -41,7 +41,7 @@ from discreet.tallies import Tally
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 MOST_POINTS = 1 << 25
 """The server's arrays hold a few numbers a point."""
@@ -193,11 +193,11 @@ class ProjectiveGeometry(Oracle):
         """Return the number of reports on each value's hyperplane."""
         return self._sums(self.check_tally(tally).counts)[: self._size]
 
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         from discreet.operators import Incidence
 
         low, high = (1 - self.p) / self.off, self.p / self.on
-        return Incidence(self.alphabet, self._size, low, high, self._forward, lambda g: self._sums(g)[: self._size])
+        return Incidence((self.alphabet, self._size), low, high, self._forward, lambda g: self._sums(g)[: self._size])
 
     def _forward(self, f: Floats) -> Floats:
         """Sum of f over the values on whose hyperplane a report lies: the incidence is symmetric."""

@@ -16,7 +16,7 @@ from discreet.mechanisms.base import Array
 from discreet.mechanisms.shapes.oracle import Oracle
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 FEW = 256
 """Fewer reports than these are counted without a compiled kernel."""
@@ -109,7 +109,7 @@ class BitVector(Oracle):
         except DomainError as error:
             raise WireError(str(error)) from None
 
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         from discreet.operators import Support
 
         return Support(self._size, self.p, self.q)

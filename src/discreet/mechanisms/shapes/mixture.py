@@ -19,9 +19,8 @@ from discreet.privacy.certificate import Certificate
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
-
     from discreet.mechanisms.draws import Random
+    from discreet.operators import Operator
 
 COIN = 1 << 16
 
@@ -122,12 +121,12 @@ class Mixture(Mechanism):
         counts = zip(self.parts, (coins, people - coins), strict=True)
         return np.concatenate([part._draw(inputs, shares, count, random) for part, count in counts])
 
-    def operator(self, bins: int | None = None) -> "LinearOperator":
+    def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f: the parts' operators above each other, each with its share."""
-        from discreet.operators import Stack, dense
+        from discreet.operators import Dense, Stack
 
         if bins is None:
-            return dense(self.matrix())
+            return Dense(self.matrix().T)
         return Stack([part.operator(bins) for part in self.parts], list(self.shares))
 
     def _document(self) -> dict[str, Any]:

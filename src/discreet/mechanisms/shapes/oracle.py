@@ -23,7 +23,7 @@ from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.exact import TOTAL, exp_below
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 _STEP = 1 << 14
 
@@ -58,10 +58,10 @@ class Oracle(Mechanism):
         return np.arange(self._size)
 
     @abstractmethod
-    def _operator(self) -> "LinearOperator":
+    def _operator(self) -> "Operator":
         """Return A with E[tally]/n = A f."""
 
-    def operator(self, bins: int | None = None) -> "LinearOperator":
+    def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f, f the vector of frequencies."""
         if bins not in (None, self._size):
             raise DiscreetError(f"bins is {bins}; {self.name} has {self._size} categories")

@@ -39,7 +39,7 @@ from discreet.privacy.exact import BITS, TOTAL
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 OUTSIDE = 2.0
 """The canonical input of somebody who is not in the range."""
@@ -148,29 +148,19 @@ class Ranged(Mechanism):
             blocks.append(tag * rows if valued else tag)
         return np.hstack(blocks)
 
-    def operator(self, bins: int | None = None) -> "LinearOperator":
+    def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f; f is the mass of the buckets (or knots) of the range, then of outside."""
-        from scipy.sparse.linalg import LinearOperator
+        from discreet.operators import Dense, Stack
 
-        channel, draw, size = self.inner.operator(bins), np.array(self.draw) / TOTAL, self.inner.alphabet
-        tags = [(inside / TOTAL, outside / TOTAL, valued) for inside, outside, valued in self.tags]
-
-        def forward(f: Floats) -> Floats:
-            f = np.asarray(f).reshape(-1)
-            near, far = np.asarray(channel @ f[:-1]), f[-1] * draw
-            parts = [i * near + o * far if valued else [i * f[:-1].sum() + o * f[-1]] for i, o, valued in tags]
-            return np.concatenate(parts)
-
-        def backward(g: Floats) -> Floats:
-            g = np.asarray(g).reshape(-1)
-            near, far = np.zeros(channel.shape[1]), 0.0
-            for (i, o, valued), part in zip(tags, np.split(g, [size]), strict=True):
-                near += i * (np.asarray(channel.T @ part) if valued else part[0])
-                far += o * float(draw @ part if valued else part[0])
-            return np.append(near, far)
-
-        shape = (self.alphabet, channel.shape[1] + 1)
-        return LinearOperator(shape, matvec=forward, rmatvec=backward, dtype=np.dtype(np.float64))
+        channel, draw = self.inner.operator(bins), Dense(np.array(self.draw)[None] / TOTAL)
+        tags: list[Operator] = []
+        for inside, outside, valued in self.tags:
+            shares = inside / TOTAL, outside / TOTAL
+            # Columns side by side are rows of the transposed operator.
+            tags.append(
+                Stack([channel.T, draw], shares).T if valued else Dense([[shares[0]] * channel.shape[1] + [shares[1]]])
+            )
+        return Stack(tags)
 
     # -- the sampler --------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from discreet.privacy.exact import TOTAL
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 
 class Table(Mechanism):
@@ -134,11 +134,11 @@ class Table(Mechanism):
         else:
             kernels.sample_table(values, words, *self._rounding, *self._picking, out)
 
-    def operator(self, bins: int | None = None) -> "LinearOperator":
+    def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the knots."""
-        from discreet.operators import after_rounding, dense
+        from discreet.operators import Dense, after_rounding
 
-        return after_rounding(dense(self.matrix()), self.inputs, bins)
+        return after_rounding(Dense(self.matrix().T), self.inputs, bins)
 
     def _document(self) -> dict[str, Any]:
         return {

@@ -28,7 +28,7 @@ from discreet.privacy.exact import TOTAL, float_above, two_weights
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from scipy.sparse.linalg import LinearOperator
+    from discreet.operators import Operator
 
 POSITIONS = 1024
 """Least size of the default lattice over [-1, 1]: 2 bytes a report, under 0.1 % more variance than continuous."""
@@ -186,14 +186,14 @@ class Window(Mechanism):
                 kernels.round_to_lattice(values, words, stride, self.positions - 1, positions)
             kernels.sample_profile(positions, words, stride, stride - 1, *self._guide, out)
 
-    def operator(self, bins: int | None = None) -> "LinearOperator":
+    def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the positions."""
         from discreet.operators import Band, after_rounding
 
-        extra = (np.array(self.profile) - self.low) / TOTAL
+        near = np.array(self.profile) / TOTAL
         if max(self.profile) - min(self.profile) == 1:  # flat but for the unit that makes the sum exact (`profile`)
-            extra = np.full(self.width, extra.mean())
-        band = Band(self.positions, extra, self.low / TOTAL)
+            near = near.mean()
+        band = Band(self.positions, self.width, near, self.low / TOTAL)
         if not self.numeric:
             if bins not in (None, self.positions):
                 raise DiscreetError(f"bins is {bins}; {self.name} has {self.positions} categories")

@@ -18,7 +18,6 @@ import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.estimation.band import Operator
 from discreet.estimation.em import em, ems, joint
 from discreet.estimation.intervals import UNDERSMOOTHING
 from discreet.estimation.resampling import generator
@@ -31,6 +30,7 @@ from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
+from discreet.operators import Operator
 from discreet.plans.base import Bucket, Channel
 from discreet.plans.frequency import best_oracle, oracle_frequencies
 from discreet.tallies import Tally

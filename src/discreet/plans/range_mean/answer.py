@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import DiscreetError
-from discreet.estimation.band import Band
 from discreet.estimation.em import ems
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
+from discreet.operators import Band
 from discreet.plans.range_mean.designs import decoders
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL
