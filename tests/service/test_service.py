@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.device.client import CollectorError, Outbox, upload
 from discreet.device.ledger import Ledger
 from discreet.errors import PrivacyError
-from discreet.messages import uploads as envelope
+from discreet.plans import assignment
 from discreet.plans.registry import QUESTIONS
 from discreet.privacy.ledger import BudgetError
 
@@ -329,7 +329,7 @@ def test_one_person_answers_once_and_is_charged_once(collector, tmp_path):
     campaign = collector.collector().create(MEAN, "One", minimum=1)
     ledger = Ledger(tmp_path / "ledger.jsonl", limit=3)
     assert campaign.answer(40.0, ledger, outbox=Outbox(tmp_path / "outbox")).statuses == {"accepted": 1}
-    assert ledger.spent("me") == 2
+    assert 2 - 1e-6 < ledger.spent("me") <= 2  # what the answer reveals, exactly
     with pytest.raises(PrivacyError, match="answered this campaign before"):
         campaign.answer(40.0, ledger)
     other = collector.collector().create(MEAN, "Two", minimum=1)
@@ -352,7 +352,8 @@ def test_a_report_that_was_not_acknowledged_is_sent_again_as_it_is(collector, tm
         campaign.answer(1.0, ledger, outbox=outbox)
     monkeypatch.undo()
     assert campaign.answer(99.0, ledger, outbox=outbox).statuses == {"replayed": 1}
-    assert (ledger.spent("me"), campaign.progress()["n"], outbox.has(campaign.id)) == (2, 1, False)
+    assert len(ledger.account("me").entries) == 1
+    assert (campaign.progress()["n"], outbox.has(campaign.id)) == (1, False)
 
 
 def test_the_client_refuses_what_it_cannot_verify(collector):
@@ -375,9 +376,9 @@ def test_the_client_refuses_what_it_cannot_verify(collector):
 
 
 def test_envelope_thresholds_are_met():
-    ends = envelope.thresholds([1, 2, 1])
+    ends = assignment.thresholds([1, 2, 1])
     ids = np.frombuffer(os.urandom(16 * 20_000), dtype=np.uint8).reshape(-1, 16)
-    which = envelope.channels_of(bytes(16), 1, ids, ends)
+    which = assignment.drawn_by_id(bytes(16), 1, ids, ends)
     counts = np.bincount(which, minlength=3)
     for count, share in zip(counts, (0.25, 0.5, 0.25), strict=True):
         assert abs(count - 20_000 * share) < 5 * math.sqrt(20_000 * share * (1 - share))

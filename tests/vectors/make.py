@@ -36,6 +36,8 @@ from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
 from discreet.mechanisms.shapes.window import Window
 from discreet.messages import uploads as envelope
+from discreet.messages.ids import ticket_id
+from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Bucket
 from discreet.plans.range_mean.designs import RangeEncoder
 from discreet.plans.variance import SquaredDeviation
@@ -157,9 +159,9 @@ def upload(campaign: str, number: int, width: int, answers: list[list[str]], end
         "width": width,
         "answers": answers,
         "ends": ends,
-        "channels": envelope.channels_of(where, number, ids, ends).tolist(),
+        "channels": drawn_by_id(where, number, ids, ends).tolist(),
         "body": envelope.write_upload(where, number, ids, reports).hex(),
-        "ticket_ids": [envelope.ticket_id(where, bytes.fromhex(i)).hex() for i, _ in answers],
+        "ticket_ids": [ticket_id(where, bytes.fromhex(i)).hex() for i, _ in answers],
     }
 
 
@@ -461,8 +463,8 @@ def make() -> dict[str, Any]:
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
         for number, width, sizes, ends in (
             (1, 1, [1], [TOTAL]),
-            (2, 5, [1, 5, 2, 0, 3], envelope.thresholds([1.0, 3.0])),
-            (70_000, 300, [300, 1] * 4, envelope.thresholds([0.2, 0.3, 0.5, 1.0])),
+            (2, 5, [1, 5, 2, 0, 3], thresholds([1.0, 3.0])),
+            (70_000, 300, [300, 1] * 4, thresholds([0.2, 0.3, 0.5, 1.0])),
         )
     ]
     return {

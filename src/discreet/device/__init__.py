@@ -1,1 +1,1 @@
-"""The device: verify a round, charge the ledger, draw, send."""
+"""The device: verify a round, charge the ledger, privatise, keep, send."""

@@ -1,55 +1,35 @@
-"""The client: fetch a campaign, verify it, privatise on this device, upload so that every report counts once.
+"""The client of a collector: fetch a campaign, verify it, privatise here, upload so that every report counts once.
 
-Nothing of the collector is believed: each mechanism's certificate is computed again, and a campaign whose exact epsilon
-exceeds its claim or the owner's limit is refused before anything is sent. A report is charged to the owner's ledger and
-kept in the outbox before it leaves, and sent again with the same id until the collector has said what became of it:
-answering twice, or with fresh randomness for the same question, cannot happen by a lost connection.
+A report is charged to the owner's ledger and kept in the outbox before it leaves, and sent again with the same id until
+the collector has said what became of it: answering twice, or with fresh randomness for the same question, cannot happen
+by a lost connection.
 """
 
-import http.client
+import datetime
 import json
-import os
-import ssl
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
+from discreet.arrays import Bytes
+from discreet.device.http import CollectorError, Connection
 from discreet.device.ledger import Ledger
-from discreet.domains import Encoded
+from discreet.device.outbox import Outbox
+from discreet.device.rounds import VerifiedRound
 from discreet.errors import DiscreetError, PrivacyError, WireError
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.shapes.oracle import PublicOracle
-from discreet.messages import uploads as envelope
-from discreet.plans.base import Encoder, Plan
-from discreet.plans.encoders import read_encoder
+from discreet.messages.ids import ID_BYTES, ticket_id
+from discreet.messages.uploads import MEDIA_TYPE, report_ids, write_upload
+from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy, system_entropy
-from discreet.privacy.ledger import rational
+from discreet.privacy.ledger import Rational
 
-_AGAIN = (408, 425, 429, 500, 502, 503, 504)
-_LONGEST_WAIT = 5.0
-
-
-class CollectorError(DiscreetError):
-    """What a collector refused, in its own words.
-
-    Attributes
-    ----------
-    status : int
-        The HTTP status; 0 if it could not be reached.
-    """
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
+__all__ = ["Campaign", "Collector", "CollectorError", "Outbox", "Receipt", "VerifiedRound", "upload"]
 
 
-class Collector:
+class Collector(Connection):
     """A collector, by its address.
 
     Parameters
@@ -57,35 +37,12 @@ class Collector:
     url : str
         Such as ``https://collector.example``.
     token : str, optional
-        Bearer token of an administrator; participants need none.
+        Bearer token of an administrator; people who answer need none.
     attempts : int
         How often a request is tried before giving up; uploads are safe to repeat.
+    timeout : float
+        Seconds to wait for one answer.
     """
-
-    def __init__(self, url: str, token: str | None = None, *, attempts: int = 8, timeout: float = 30.0) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise DiscreetError(f"url is {url!r}; allowed is an address such as https://collector.example")
-        self._parts, self._token, self._attempts, self._timeout = parts, token, max(1, attempts), timeout
-        self._connection: http.client.HTTPConnection | None = None
-
-    # -- requests -----------------------------------------------------------------------------------------
-
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._connection is None:
-            host, port = self._parts.hostname or "", self._parts.port
-            if self._parts.scheme == "https":
-                context = ssl.create_default_context()
-                self._connection = http.client.HTTPSConnection(host, port, timeout=self._timeout, context=context)
-            else:
-                self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
-        return self._connection
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
 
     def __enter__(self) -> "Collector":
         return self
@@ -93,56 +50,44 @@ class Collector:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def request(self, method: str, path: str, body: bytes | None = None, content_type: str = "") -> bytes:
-        """Send a request, again if need be, and return the body of the answer."""
-        headers = {"Content-Type": content_type} if content_type else {}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        status, sentence = 0, "not tried"
-        for attempt in range(self._attempts):
-            if attempt:
-                time.sleep(min(_LONGEST_WAIT, 0.05 * 2**attempt) * (0.5 + system_entropy().read(1)[0] / 256))
-            try:
-                status, data = self._exchange(method, self._parts.path.rstrip("/") + path, body, headers)
-            except (OSError, http.client.HTTPException) as error:
-                status, sentence = 0, f"the collector cannot be reached: {error or type(error).__name__}"
-                continue
-            if status < 300:
-                return data
-            sentence = _sentence(data, status)
-            if status not in _AGAIN:
-                break
-        raise CollectorError(status, sentence)
+    def create(
+        self,
+        plan: Plan | dict[str, Any],
+        title: str,
+        *,
+        question: str = "",
+        opens: datetime.date | str | None = None,
+        closes: datetime.date | str | None = None,
+        minimum: int | None = None,
+        participants: int | None = None,
+        admission: str = "issued",
+        public_results: bool = False,
+    ) -> "Campaign":
+        """Start a campaign; needs the token of an administrator.
 
-    def _exchange(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Send once; a connection that the collector had closed while we were silent is no failure."""
-        kept = self._connection is not None
-        try:
-            connection = self._connect()
-            connection.request(method, path, body, headers)
-            response = connection.getresponse()
-            return response.status, response.read()
-        except (OSError, http.client.HTTPException):
-            self.close()
-            if not kept:
-                raise
-        return self._exchange(method, path, body, headers)
-
-    def get(self, path: str) -> Any:
-        """Return the JSON of a GET."""
-        return json.loads(self.request("GET", path))
-
-    def post(self, path: str, body: Any = None) -> Any:
-        """Return the JSON answer to a POST."""
-        return json.loads(self.request("POST", path, json.dumps(body or {}).encode(), "application/json"))
-
-    # -- administration -----------------------------------------------------------------------------------
-
-    def create(self, plan: Plan | dict[str, Any], title: str, **fields: Any) -> "Campaign":
-        """Start a campaign; fields are question, opens, closes, minimum, participants, admission, public_results."""
+        Parameters
+        ----------
+        plan : Plan or dict
+            What is asked, or what `Plan.to_dict` returns.
+        title, question : str
+            What people see.
+        opens, closes : date or ISO text, optional
+            First and last day.
+        minimum : int, optional
+            Nothing is shown below so many reports; the collector's own minimum unless given.
+        participants : int, optional
+            How many people are expected; plans of several rounds need it to divide them.
+        admission : str
+            Who may answer: "open", "issued" or "invited"; see `discreet.messages.ids`.
+        public_results : bool
+            Whether anyone may see the answer.
+        """
         values = plan.to_dict() if isinstance(plan, Plan) else plan
-        made = self.post("/api/campaigns", {"plan": values, "title": title} | fields)
-        return Campaign(self, made["id"])
+        days = {name: str(day) for name, day in (("opens", opens), ("closes", closes)) if day is not None}
+        counts = {name: n for name, n in (("minimum", minimum), ("participants", participants)) if n is not None}
+        fields = {"plan": values, "title": title, "question": question} | days | counts
+        fields |= {"admission": admission, "public_results": public_results}
+        return Campaign(self, self.post("/api/campaigns", fields)["id"])
 
     def campaigns(self) -> list[dict[str, Any]]:
         """Return all campaigns with their progress."""
@@ -154,91 +99,13 @@ class Collector:
 
 
 @dataclass(frozen=True)
-class VerifiedChannel:
-    """One channel of a round whose certificate was computed here."""
-
-    key: str
-    mechanism: Mechanism
-    encoder: Encoder
-
-
-@dataclass(frozen=True)
-class VerifiedRound:
-    """A round that was fetched and checked: what it asks is as private as it claims, and within the limit."""
-
-    campaign: bytes
-    number: int
-    width: int
-    ends: tuple[int, ...]
-    admission: str
-    epsilon: float
-    channels: tuple[VerifiedChannel, ...]
-
-    @classmethod
-    def read(cls, document: Any, limit: Any = None) -> "VerifiedRound":
-        """Check a round's document: every certificate again, its claim, the owner's limit, and the envelope."""
-        try:
-            claimed = float(document["epsilon"])
-            channels = tuple(
-                VerifiedChannel(
-                    str(one["key"]), Mechanism.from_document(one["mechanism"]), read_encoder(one["encoder"])
-                )
-                for one in document["channels"]
-            )
-            found = cls(
-                bytes.fromhex(document["campaign"]),
-                int(document["round"]),
-                int(document["width"]),
-                tuple(int(end) for end in document["thresholds"]),
-                str(document["admission"]),
-                claimed,
-                channels,
-            )
-        except (KeyError, TypeError, AttributeError, OverflowError) as error:
-            raise WireError(f"the round's document cannot be read: {type(error).__name__} {error}") from None
-        for channel in channels:
-            exact = channel.mechanism.certificate.epsilon
-            if channel.mechanism.epsilon > claimed or exact > claimed:
-                raise PrivacyError(f"channel {channel.key} has epsilon {exact}; the campaign claims {claimed}")
-        if limit is not None and rational(claimed) > rational(limit, "limit"):
-            raise PrivacyError(f"the campaign asks for epsilon {claimed}; the owner of this device allows {limit}")
-        ends = found.ends
-        ordered = all(a <= b for a, b in zip((0, *ends), ends, strict=False))
-        if not channels or len(ends) != len(channels) or not ordered or ends[-1] != envelope.CHANNEL_TOTAL:
-            raise WireError("the round's channels and thresholds do not fit together")
-        if len(found.campaign) != envelope.ID_BYTES or found.width != max(c.mechanism.report_bytes for c in channels):
-            raise WireError("the round's width is not that of its mechanisms")
-        return found
-
-    def privatize(self, values: Any, ids: Sequence[bytes], entropy: Entropy | None = None) -> envelope.Bytes:
-        """Return the packed report of each value; the report's id decides the channel and the public coin."""
-        names = np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(len(ids), envelope.ID_BYTES)
-        rows = np.asarray(values)
-        if len(rows) != len(ids):
-            raise DiscreetError(f"there are {len(rows)} values and {len(ids)} ids; each value needs one")
-        out = np.zeros((len(ids), self.width), dtype=np.uint8)
-        which = envelope.channels_of(self.campaign, self.number, names, self.ends)
-        for index, channel in enumerate(self.channels):
-            here = np.flatnonzero(which == index)
-            if not here.size:
-                continue
-            encoded: Encoded = channel.encoder.encode(rows[here])
-            mechanism = channel.mechanism
-            if isinstance(mechanism, PublicOracle):
-                coins = np.array([mechanism.public_word(ids[i]) for i in here.tolist()], dtype=np.uint64)
-                reports = mechanism.privatize(encoded.inputs, entropy, public=coins)
-            else:
-                reports = mechanism.privatize(encoded.inputs, entropy)
-            out[here] = envelope.pad(mechanism.pack(reports), len(here), self.width)
-        return out
-
-
-@dataclass(frozen=True)
 class Receipt:
     """What became of uploaded reports.
 
     Attributes
     ----------
+    round : int
+        The round that they answered.
     statuses : Counter
         How many of each: accepted, replayed (counted before), or why not.
     """
@@ -253,7 +120,7 @@ class Receipt:
 
     @property
     def refused(self) -> int:
-        """How many are not."""
+        """How many are not counted."""
         return self.statuses.total() - self.counted
 
 
@@ -262,7 +129,7 @@ class Campaign:
 
     def __init__(self, collector: Collector, identifier: str) -> None:
         if len(identifier) != 32 or not set(identifier) <= set("0123456789abcdef"):
-            raise DiscreetError(f"campaign is {identifier!r}; allowed are 32 hexadecimal digits")
+            raise DiscreetError(f"campaign must be 32 hexadecimal digits, not {identifier!r}")
         self.collector, self.id = collector, identifier
         self._path = f"/api/campaigns/{identifier}"
 
@@ -272,8 +139,8 @@ class Campaign:
         """Return title, question, dates and state."""
         return dict(self.collector.get(self._path))
 
-    def round(self, limit: Any = None) -> VerifiedRound:
-        """Fetch the open round and verify it; `PrivacyError` if it is less private than claimed or allowed."""
+    def round(self, limit: Rational | None = None) -> VerifiedRound:
+        """Fetch the open round and verify it; `PrivacyError` if it is less private than claimed or than ``limit``."""
         found = VerifiedRound.read(self.collector.get(f"{self._path}/round"), limit)
         if found.campaign.hex() != self.id:
             raise WireError("the collector answered for another campaign")
@@ -286,7 +153,7 @@ class Campaign:
         *,
         ticket: str | None = None,
         subject: str = "me",
-        outbox: "Outbox | None" = None,
+        outbox: Outbox | None = None,
         entropy: Entropy | None = None,
     ) -> Receipt:
         """Answer for one person: verify, charge the ledger, privatise, keep, send.
@@ -296,11 +163,15 @@ class Campaign:
         value : number, label or row
             What the person holds; it stays here.
         ledger : Ledger
-            Its limit is the owner's; a campaign is answered once.
+            Charged what the answer reveals, exactly. Its limit is the owner's; a campaign is answered once.
         ticket : str, optional
             The invitation, where one is needed.
+        subject : str
+            Whose account is charged.
         outbox : Outbox, optional
             Where the report is kept until the collector has it. Reports that an earlier run left behind go first.
+        entropy : Entropy, optional
+            For tests; the operating system's unless given.
         """
         if outbox is not None and outbox.has(self.id):
             return self._deliver(outbox)
@@ -310,13 +181,13 @@ class Campaign:
         sent = self._ids(asked, 1, None if ticket is None else [ticket])
         known = _report_ids(asked, sent)
         row = asked.privatize([value], known, entropy)
-        ledger.charge(subject, self.id, asked.epsilon, round=asked.number, report=known[0].hex())
+        ledger.charge(subject, self.id, asked.loss(known[0]), round=asked.number, report=known[0].hex())
         if outbox is None:
             return self._send(asked.number, sent, row)
         outbox.keep(self.id, asked.number, sent[0], row.tobytes())
         return self._deliver(outbox)
 
-    def _deliver(self, outbox: "Outbox") -> Receipt:
+    def _deliver(self, outbox: Outbox) -> Receipt:
         number, report_id, report = outbox.waiting(self.id)
         receipt = self._send(number, [report_id], np.frombuffer(report, dtype=np.uint8).reshape(1, -1))
         outbox.done(self.id)
@@ -326,7 +197,7 @@ class Campaign:
         self,
         values: Any,
         *,
-        limit: Any = None,
+        limit: Rational | None = None,
         tickets: Sequence[str] | None = None,
         batch: int = 1000,
         entropy: Entropy | None = None,
@@ -345,18 +216,17 @@ class Campaign:
     def _ids(self, asked: VerifiedRound, count: int, tickets: Sequence[str] | None) -> list[bytes]:
         if asked.admission == "invited":
             if tickets is None or len(tickets) != count:
-                raise DiscreetError(f"the campaign needs an invitation ticket for each of {count} answers")
+                raise DiscreetError(f"the campaign needs one invitation ticket per answer: {count}")
             return [bytes.fromhex(ticket) for ticket in tickets]
         if asked.admission == "issued":
             given = [bytes.fromhex(one) for one in self.collector.post(f"{self._path}/ids", {"count": count})["ids"]]
-            if len(given) != count or {len(one) for one in given} != {envelope.ID_BYTES}:
-                raise WireError(f"the collector did not hand out {count} ids of {envelope.ID_BYTES} bytes")
+            if len(given) != count or {len(one) for one in given} != {ID_BYTES}:
+                raise WireError(f"the collector did not hand out {count} ids of {ID_BYTES} bytes")
             return given
         return [system_entropy().report_id() for _ in range(count)]
 
-    def _send(self, number: int, ids: Sequence[bytes], rows: envelope.Bytes) -> Receipt:
-        names = np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(len(ids), envelope.ID_BYTES)
-        body = envelope.write_upload(bytes.fromhex(self.id), number, names, rows)
+    def _send(self, number: int, ids: Sequence[bytes], rows: Bytes) -> Receipt:
+        body = write_upload(bytes.fromhex(self.id), number, report_ids(ids), rows)
         return upload(self.collector, body, number)
 
     # -- running it ---------------------------------------------------------------------------------------
@@ -392,7 +262,7 @@ class Campaign:
 
 def upload(collector: Collector, body: bytes, number: int) -> Receipt:
     """Send an upload until the collector has said what became of it."""
-    found = json.loads(collector.request("POST", "/api/reports", body, envelope.MEDIA_TYPE))
+    found = json.loads(collector.request("POST", "/api/reports", body, MEDIA_TYPE))
     statuses = Counter(one["status"] for one in found["statuses"])
     statuses["accepted"] += found["accepted"]
     return Receipt(number, +statuses)
@@ -400,56 +270,5 @@ def upload(collector: Collector, body: bytes, number: int) -> Receipt:
 
 def _report_ids(asked: VerifiedRound, sent: Iterable[bytes]) -> list[bytes]:
     if asked.admission == "invited":
-        return [envelope.ticket_id(asked.campaign, one) for one in sent]
+        return [ticket_id(asked.campaign, one) for one in sent]
     return list(sent)
-
-
-def _sentence(data: bytes, status: int) -> str:
-    try:
-        return str(json.loads(data)["error"])
-    except (ValueError, KeyError, TypeError):
-        return f"the collector answered with status {status}"
-
-
-class Outbox:
-    """Reports that were made and not yet acknowledged: a small file that survives a crash.
-
-    A report is made once. Made again, it would be a second look at the same value; so it is written down first.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        if self.path.exists():
-            for line in self.path.read_bytes().split(b"\n")[:-1]:
-                yield json.loads(line)
-
-    def _write(self, entries: Iterable[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(entry) + "\n" for entry in entries)
-        beside = self.path.with_name(self.path.name + ".new")
-        with open(beside, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(beside, self.path)
-
-    def has(self, campaign: str) -> bool:
-        """Whether a report of this campaign waits."""
-        return any(entry["campaign"] == campaign for entry in self._lines())
-
-    def waiting(self, campaign: str) -> tuple[int, bytes, bytes]:
-        """Return the waiting report: round, id, packed bytes."""
-        for entry in self._lines():
-            if entry["campaign"] == campaign:
-                return int(entry["round"]), bytes.fromhex(entry["id"]), bytes.fromhex(entry["report"])
-        raise DiscreetError("no report of this campaign waits")
-
-    def keep(self, campaign: str, number: int, report_id: bytes, report: bytes) -> None:
-        """Write a report down before it is sent."""
-        entry = {"campaign": campaign, "round": number, "id": report_id.hex(), "report": report.hex()}
-        self._write([*self._lines(), entry])
-
-    def done(self, campaign: str) -> None:
-        """Forget a report that the collector has."""
-        self._write([entry for entry in self._lines() if entry["campaign"] != campaign])

@@ -1,1 +1,4 @@
-"""Messages: what crosses the wall between a device and a collector is written and read here, once."""
+"""Messages: what crosses the wall between a device and a collector is written and read here, once.
+
+`rounds` describes what is asked, `uploads` carries the reports, `ids` says who may send one.
+"""

@@ -1,39 +1,34 @@
-"""The envelope: how reports travel from devices to a collector, and what the collector, not the device, decides.
+"""Uploads: how reports travel from devices to a collector.
 
 An upload is one header and n entries, all little-endian and of fixed length:
 
     header (32 bytes): "dcR", the version "1", campaign id (16), round (uint32), n (uint32), width (uint16), 0 (uint16)
-    entry (16 + width bytes): id (16), packed report of its channel, filled with zeros up to width
+    entry (16 + width bytes): report id (16), then the packed reports of its channels, filled with zeros up to width
 
-The width is the same for every entry of a round, so that an upload's length says nothing but n. Which channel of a
-round a report answers (an attribute, a layer) follows from its id, as does the public word of a hashing oracle:
-
-    channel: the first with  word < threshold,  word = upper 48 bits of SHA-256("discreet channel", campaign, round, id)
-
-Anyone can compute it and nobody can choose it, as long as the collector hands out the ids: *issued* ids carry a mark
-that only the collector can make, and an *invitation ticket* is spent for the id SHA-256("discreet ticket", campaign,
-ticket). Where ids are *open*, a device could try ids until it likes the channel: that suits trusted clients.
+An entry holds what one person answers: the report of the channel that its id draws (`discreet.plans.assignment`) and,
+in a round with several answers per person, those of the channels after it, side by side. The width is the same for
+every entry of a round, so that an upload's length says nothing but n.
 """
 
-import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import WireError
+from discreet.arrays import Bytes, Counts
+from discreet.errors import DiscreetError, WireError
+from discreet.messages.ids import ID_BYTES
+from discreet.plans.base import Round
 
 MEDIA_TYPE = "application/vnd.discreet.reports"
-ID_BYTES = 16
-CHANNEL_TOTAL = 1 << 48
 MAX_WIDTH = (1 << 16) - 1
+"""The most bytes that the reports of one entry may have."""
 
 _HEADER = struct.Struct("<3sc16sIIHH")
 HEADER_BYTES = _HEADER.size
-
-Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -47,17 +42,17 @@ class Upload:
 
     @property
     def n(self) -> int:
-        """Number of reports."""
+        """Number of entries."""
         return len(self.entries) // (ID_BYTES + self.width)
 
 
-def write_upload(campaign: bytes, round_number: int, ids: Bytes, reports: Bytes) -> bytes:
+def write_upload(campaign: bytes, round_number: int, ids: Bytes, entries: Bytes) -> bytes:
     """Return the bytes of an upload: ids of shape (n, 16), packed reports of shape (n, width)."""
-    n, width = reports.shape
+    n, width = entries.shape
     if len(campaign) != ID_BYTES or ids.shape != (n, ID_BYTES):
-        raise WireError(f"ids have shape {ids.shape} for {n} reports; allowed are {ID_BYTES} bytes for each")
+        raise WireError(f"ids must have {ID_BYTES} bytes for each of {n} entries, not the shape {ids.shape}")
     header = _HEADER.pack(b"dcR", b"1", campaign, round_number, n, width, 0)
-    return header + np.hstack([ids, reports]).tobytes()
+    return header + np.hstack([ids, entries]).tobytes()
 
 
 def read_upload(data: bytes) -> Upload:
@@ -74,16 +69,17 @@ def read_upload(data: bytes) -> Upload:
     discreet.errors.WireError: upload has version b'9'; this version of discreet reads b'1'
     """
     if len(data) < HEADER_BYTES:
-        raise WireError(f"upload has {len(data)} bytes; at least {HEADER_BYTES} are needed")
+        raise WireError(f"upload must have at least {HEADER_BYTES} bytes, not {len(data)}")
     magic, version, campaign, round_number, n, width, zero = _HEADER.unpack_from(data)
     if magic != b"dcR":
-        raise WireError(f"upload starts with {magic!r}; allowed is b'dcR'")
+        raise WireError(f"upload must start with b'dcR', not {magic!r}")
     if version != b"1":
         raise WireError(f"upload has version {version!r}; this version of discreet reads b'1'")
     if zero or not width or not n:
-        raise WireError(f"upload of {n} reports of {width} bytes has {zero} where zero belongs; allowed are 1 or more")
-    if len(data) != HEADER_BYTES + n * (ID_BYTES + width):
-        raise WireError(f"upload has {len(data)} bytes; its header says {HEADER_BYTES + n * (ID_BYTES + width)}")
+        raise WireError("upload must have at least one entry of at least one byte, and a zero at the end of its header")
+    expected = HEADER_BYTES + n * (ID_BYTES + width)
+    if len(data) != expected:
+        raise WireError(f"upload must have {expected} bytes, as its header says, not {len(data)}")
     return Upload(campaign, round_number, width, data[HEADER_BYTES:])
 
 
@@ -95,42 +91,64 @@ def pad(packed: bytes, n: int, width: int) -> Bytes:
     return out
 
 
-def thresholds(shares: Sequence[float]) -> list[int]:
-    """Return where the channels of a round end on a scale of 2^48.
+# -- what one entry holds ---------------------------------------------------------------------------------
 
-    Examples
-    --------
-    >>> [t / CHANNEL_TOTAL for t in thresholds([1.0, 3.0])]
-    [0.25, 1.0]
+
+class Piece(NamedTuple):
+    """Reports of one channel, at the same place in the entries of some people.
+
+    Attributes
+    ----------
+    channel : int
+        Which channel of the round.
+    people : numpy.ndarray
+        The rows that hold them.
+    start, stop : int
+        The bytes of each row.
     """
-    cumulative = np.cumsum(np.asarray(shares, dtype=np.float64))
-    ends = [round(float(c / cumulative[-1]) * CHANNEL_TOTAL) for c in cumulative]
-    return [*ends[:-1], CHANNEL_TOTAL]
+
+    channel: int
+    people: Counts
+    start: int
+    stop: int
 
 
-def channels_of(campaign: bytes, round_number: int, ids: Bytes, ends: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Return the channel that each report id answers."""
-    if len(ends) == 1:
-        return np.zeros(len(ids), dtype=np.int64)
-    start = hashlib.sha256(b"discreet channel" + campaign + struct.pack("<I", round_number))
-    words = np.empty(len(ids), dtype=np.uint64)
-    for i, row in enumerate(ids):
-        digest = start.copy()
-        digest.update(row.tobytes())
-        words[i] = int.from_bytes(digest.digest()[:8], "little") >> 16
-    return np.searchsorted(np.asarray(ends, dtype=np.uint64), words, side="right").astype(np.int64)
+def entry_width(asked: Round) -> int:
+    """Return the bytes of the reports of one entry: the most that any person answers in the round."""
+    width = max(_used(asked))
+    if width > MAX_WIDTH:
+        raise DiscreetError(f"the reports of one person must have at most {MAX_WIDTH} bytes, not {width}")
+    return width
 
 
-def ticket_id(campaign: bytes, ticket: bytes) -> bytes:
-    """Return the report id for which an invitation ticket is spent."""
-    return hashlib.sha256(b"discreet ticket" + campaign + ticket).digest()[:ID_BYTES]
+def pieces(asked: Round, drawn: Counts) -> Iterator[Piece]:
+    """Yield where each channel's reports are in the entries of people, given the channel drawn for each."""
+    widths = [channel.mechanism.report_bytes for channel in asked.channels]
+    for first in range(len(widths)):
+        people = np.flatnonzero(drawn == first) if len(widths) > 1 else np.arange(len(drawn))
+        start = 0
+        for step in range(asked.answers if people.size else 0):
+            channel = (first + step) % len(widths)
+            yield Piece(channel, people, start, start + widths[channel])
+            start += widths[channel]
 
 
-def issue_id(secret: bytes, nonce: bytes) -> bytes:
-    """Return the report id of an 8-byte nonce, with the mark that only the holder of the secret can make."""
-    return nonce + hashlib.blake2s(nonce, key=secret, digest_size=ID_BYTES - len(nonce)).digest()
+def has_zero_padding(asked: Round, drawn: Counts, entries: Bytes) -> npt.NDArray[np.bool_]:
+    """Return which entries hold nothing but zeros after their reports, given the channel drawn for each."""
+    clean = np.ones(len(entries), dtype=np.bool_)
+    for first, used in enumerate(_used(asked)):
+        people = np.flatnonzero(drawn == first)
+        clean[people] = ~np.any(entries[people, used:], axis=1)
+    return clean
 
 
-def is_issued(secret: bytes, report_id: bytes) -> bool:
-    """Whether a report id carries the secret's mark (an attacker guesses one in 2^64)."""
-    return issue_id(secret, report_id[:8]) == report_id
+def _used(asked: Round) -> list[int]:
+    """Return the bytes that people use for whom each channel is drawn."""
+    return [sum(one.mechanism.report_bytes for one in asked.answered(drawn)) for drawn in range(len(asked.channels))]
+
+
+def report_ids(ids: Sequence[bytes]) -> Bytes:
+    """Return report ids as rows of 16 bytes."""
+    if any(len(one) != ID_BYTES for one in ids):
+        raise WireError(f"a report id must have {ID_BYTES} bytes")
+    return np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(len(ids), ID_BYTES)

@@ -22,8 +22,8 @@ from starlette.exceptions import HTTPException
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.messages import uploads as envelope
+from discreet.messages.rounds import write_round
 from discreet.plans.registry import read_plan
-from discreet.service.asked import round_document
 from discreet.service.bodies import CampaignChange, JsonUpload, NewCampaign, NewToken, PlanOnly, Some
 from discreet.service.campaigns import Campaigns, Conflict, Missing, plain
 from discreet.service.exports import FORMATS, export
@@ -261,7 +261,7 @@ def _for_administrators(app: FastAPI, service: Service) -> None:
             plan = read_plan(given.plan)
             first = plan.round([])
             described = [] if first is None else [c.mechanism.describe() | {"key": c.key} for c in first.channels]
-            document = None if first is None else round_document(first)
+            document = None if first is None else write_round(first)
         except (TypeError, ArithmeticError, RecursionError, LookupError, MemoryError, ValueError) as error:
             raise _as_plan_error(error) from error
         return {"plan": plain(plan.to_dict()), "round": document, "mechanisms": plain(described)}

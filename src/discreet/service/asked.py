@@ -1,7 +1,7 @@
-"""A round as the collector asks it: which mechanism each report id answers, and whether a report can be honest.
+"""A round as the collector asks it: which mechanisms each report id answers, and whether reports can be honest.
 
-The document of a round is written once, when the plan opens it, and never changes: clients read it, and the collector
-reads it again after a restart.
+The document of a round (`discreet.messages.rounds`) is written once, when the plan opens it, and never changes: clients
+read it, and the collector reads it again after a restart.
 """
 
 import hashlib
@@ -9,15 +9,17 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Bytes, Counts, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Mechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.shapes.oracle import PublicOracle
-from discreet.messages import uploads as envelope
+from discreet.messages.rounds import read_round
+from discreet.messages.uploads import entry_width, has_zero_padding, pieces
+from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Round
 from discreet.tallies import Tally
 
@@ -26,76 +28,62 @@ _TRIES = 256
 """How many parts of a bad upload are looked at; what is then still undecided is refused."""
 
 
-def round_document(asked: Round) -> dict[str, Any]:
-    """Return the document of a round, JSON-ready: what clients verify and what the store keeps."""
-    width = max(channel.mechanism.report_bytes for channel in asked.channels)
-    if width > envelope.MAX_WIDTH:
-        raise DiscreetError(f"a report has {width} bytes; the envelope holds at most {envelope.MAX_WIDTH}")
-    return {
-        "round": asked.number,
-        "width": width,
-        "thresholds": envelope.thresholds([channel.share for channel in asked.channels]),
-        "channels": [
-            {
-                "key": channel.key,
-                "mechanism": channel.mechanism.to_document(),
-                "mechanism_id": channel.mechanism.id,
-                "encoder": channel.encoder.to_dict(),
-                "certificate": channel.mechanism.certificate.to_dict(),
-            }
-            for channel in asked.channels
-        ],
-    }
-
-
 @dataclass(frozen=True)
 class Asked:
     """What judging and counting the reports of one round needs."""
 
-    number: int
+    round: Round
     width: int
     ends: tuple[int, ...]
-    keys: tuple[str, ...]
-    mechanisms: tuple[Mechanism, ...]
 
     @staticmethod
     @lru_cache(maxsize=256)
     def read(document: str) -> "Asked":
         """Read a round's document; the same text is read once."""
-        values = json.loads(document)
-        return Asked(
-            values["round"],
-            values["width"],
-            tuple(values["thresholds"]),
-            tuple(channel["key"] for channel in values["channels"]),
-            tuple(Mechanism.from_document(channel["mechanism"]) for channel in values["channels"]),
-        )
+        asked = read_round(json.loads(document))
+        return Asked(asked, entry_width(asked), thresholds([channel.share for channel in asked.channels]))
 
-    def channels(self, campaign: bytes, ids: envelope.Bytes) -> npt.NDArray[np.int64]:
-        """Return the channel of each report id."""
-        return envelope.channels_of(campaign, self.number, ids, self.ends)
+    @property
+    def number(self) -> int:
+        """Number of the round, from 1."""
+        return self.round.number
 
-    def judge(self, ids: envelope.Bytes, rows: envelope.Bytes, channels: npt.NDArray[np.int64]) -> tuple[Mask, Mask]:
-        """Return which rows are reports of their channel's alphabet, and which have the public coin of their id."""
-        valid = np.zeros(len(rows), dtype=np.bool_)
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the channels."""
+        return tuple(channel.key for channel in self.round.channels)
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """The mechanisms of the channels."""
+        return tuple(channel.mechanism for channel in self.round.channels)
+
+    def channels(self, campaign: bytes, ids: Bytes) -> Counts:
+        """Return the channel that is drawn for each report id."""
+        return drawn_by_id(campaign, self.number, ids, self.ends)
+
+    def judge(self, ids: Bytes, rows: Bytes, drawn: Counts) -> tuple[Mask, Mask]:
+        """Return which rows hold reports of their channels' alphabets, and which have the public coin of their id."""
+        valid = has_zero_padding(self.round, drawn, rows)
         assigned = np.ones(len(rows), dtype=np.bool_)
-        for index, mechanism in enumerate(self.mechanisms):
-            here = np.flatnonzero(channels == index) if len(self.mechanisms) > 1 else np.arange(len(rows))
-            if not here.size:
-                continue
-            good = here[_readable(mechanism, rows[here])]
-            valid[good] = True
-            if good.size and isinstance(mechanism, PublicOracle):
-                assigned[good] = has_public_coin(mechanism, ids[good], self._unpack(mechanism, rows[good]))
+        for piece in pieces(self.round, drawn):
+            mechanism = self.round.channels[piece.channel].mechanism
+            reports = rows[piece.people, piece.start : piece.stop]
+            good = _readable(mechanism, reports)
+            valid[piece.people[~good]] = False
+            if isinstance(mechanism, PublicOracle) and good.any():
+                known = piece.people[good]
+                assigned[known] &= has_public_coin(mechanism, ids[known], mechanism.unpack(reports[good].tobytes()))
         return valid, assigned
 
-    def tallies(self, rows: envelope.Bytes, channels: npt.NDArray[np.int64]) -> dict[int, Tally]:
+    def tallies(self, rows: Bytes, drawn: Counts) -> dict[int, Tally]:
         """Count judged reports by channel."""
-        counted = {}
-        for index, mechanism in enumerate(self.mechanisms):
-            here = rows[channels == index] if len(self.mechanisms) > 1 else rows
-            if len(here):
-                counted[index] = mechanism.tally(self._unpack(mechanism, here))
+        counted: dict[int, Tally] = {}
+        for piece in pieces(self.round, drawn):
+            mechanism = self.round.channels[piece.channel].mechanism
+            reports = mechanism.unpack(rows[piece.people, piece.start : piece.stop].tobytes())
+            tally = mechanism.tally(reports)
+            counted[piece.channel] = counted[piece.channel] + tally if piece.channel in counted else tally
         return counted
 
     def nothing(self, index: int) -> Tally:
@@ -103,16 +91,11 @@ class Asked:
         mechanism = self.mechanisms[index]
         return mechanism.tally(mechanism._empty(0))
 
-    @staticmethod
-    def _unpack(mechanism: Mechanism, rows: envelope.Bytes) -> Array:
-        return mechanism.unpack(rows[:, : mechanism.report_bytes].tobytes())
 
-
-def _readable(mechanism: Mechanism, rows: envelope.Bytes) -> Mask:
+def _readable(mechanism: Mechanism, rows: Bytes) -> Mask:
     """Return which rows the mechanism could have packed, by halving until the bad ones are found."""
-    bytes_each = mechanism.report_bytes
-    good = np.asarray(~np.any(rows[:, bytes_each:], axis=1), dtype=np.bool_)
-    parts: list[npt.NDArray[np.int64]] = [np.flatnonzero(good)]
+    good = np.ones(len(rows), dtype=np.bool_)
+    parts: list[Counts] = [np.arange(len(rows))]
     tries = 0
     while parts:
         part = parts.pop()
@@ -120,7 +103,7 @@ def _readable(mechanism: Mechanism, rows: envelope.Bytes) -> Mask:
             continue
         tries += 1
         try:
-            mechanism.check_reports(mechanism.unpack(rows[part, :bytes_each].tobytes()))
+            mechanism.check_reports(mechanism.unpack(rows[part].tobytes()))
         except DiscreetError:
             if part.size == 1 or tries > _TRIES:
                 good[part] = False
@@ -129,7 +112,7 @@ def _readable(mechanism: Mechanism, rows: envelope.Bytes) -> Mask:
     return good
 
 
-def public_words(mechanism: PublicOracle, ids: envelope.Bytes) -> npt.NDArray[np.uint64]:
+def public_words(mechanism: PublicOracle, ids: Bytes) -> Words:
     """Return `PublicOracle.public_word` of many ids."""
     start = hashlib.sha256(bytes.fromhex(mechanism.id))
     words = np.empty(len(ids), dtype=np.uint64)
@@ -140,7 +123,7 @@ def public_words(mechanism: PublicOracle, ids: envelope.Bytes) -> npt.NDArray[np
     return words
 
 
-def has_public_coin(mechanism: PublicOracle, ids: envelope.Bytes, reports: Array) -> Mask:
+def has_public_coin(mechanism: PublicOracle, ids: Bytes, reports: AnyArray) -> Mask:
     """Return which reports begin with the public coin that belongs to their id.
 
     The coin is the word's upper bits. A report that anyone makes of that word, whatever the input, shows where it is.
@@ -149,7 +132,7 @@ def has_public_coin(mechanism: PublicOracle, ids: envelope.Bytes, reports: Array
     return np.asarray(mechanism.coins(reports) == mechanism.coins(_made_of(mechanism, words)))
 
 
-def _made_of(mechanism: PublicOracle, words: npt.NDArray[np.uint64]) -> Array:
+def _made_of(mechanism: PublicOracle, words: Words) -> AnyArray:
     return np.asarray(mechanism.privatize(np.zeros(len(words), dtype=np.int64), public=words))
 
 

@@ -18,18 +18,17 @@ from sqlalchemy.engine import RowMapping
 
 from discreet.errors import DiscreetError
 from discreet.estimation.fit import Fit, goodness_of_fit
-from discreet.messages import uploads as envelope
+from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
+from discreet.messages.rounds import announce, write_round
 from discreet.optimize import threads
 from discreet.plans.base import Plan, Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
-from discreet.service.asked import Asked, round_document
+from discreet.service.asked import Asked
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 from discreet.tallies import Tally
 
-ADMISSIONS = ("open", "issued", "invited")
-"""Who may answer: anyone with an id of their own, with an id that we handed out, or with an invitation ticket."""
 _KEPT = 512
 
 
@@ -90,7 +89,7 @@ class Campaigns:
             raise DiscreetError(
                 f"the plan asks each person {first.answers} questions at once; a collector asks one: give answers=1"
             )
-        identifier = system_entropy().read(envelope.ID_BYTES)
+        identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,
             "title": title,
@@ -106,7 +105,7 @@ class Campaigns:
             "secret": system_entropy().read(32),
             "created": self.settings.today(),
         }
-        self.store.add_campaign(values, json.dumps(round_document(first)), target_of(first, participants))
+        self.store.add_campaign(values, json.dumps(write_round(first)), target_of(first, participants))
         return identifier
 
     def find(self, identifier: bytes) -> RowMapping:
@@ -153,7 +152,7 @@ class Campaigns:
             if following is None:
                 self.store.finish(identifier)
                 return
-            document = json.dumps(round_document(following))
+            document = json.dumps(write_round(following))
             number = int(rounds[-1]["number"]) + 1
             self.store.open_round(identifier, number, document, target_of(following, row["participants"]))
 
@@ -214,8 +213,8 @@ class Campaigns:
         row, rounds = self.find(identifier), self.store.rounds(identifier)
         if rounds[-1]["closed"] or self.state(row) != "open":
             raise Conflict(f"the campaign takes no answers: it is {self.state(row)}")
-        head = {"campaign": identifier.hex(), "admission": row["admission"], "epsilon": plan_of(row["plan"]).epsilon}
-        return head | dict(json.loads(rounds[-1]["document"]))
+        document, epsilon = json.loads(rounds[-1]["document"]), plan_of(row["plan"]).epsilon
+        return announce(document, identifier, row["admission"], epsilon)
 
     def issue(self, identifier: bytes, count: int) -> list[str]:
         """Hand out report ids; nothing is stored, the ids carry our mark."""
@@ -223,14 +222,14 @@ class Campaigns:
         if row["admission"] != "issued":
             raise Conflict(f"admission is {row['admission']}: ids are handed out only where it is issued")
         nonces = system_entropy().read(8 * count)
-        return [envelope.issue_id(bytes(row["secret"]), nonces[i : i + 8]).hex() for i in range(0, 8 * count, 8)]
+        return [issue_id(bytes(row["secret"]), nonces[i : i + 8]).hex() for i in range(0, 8 * count, 8)]
 
     def invite(self, identifier: bytes, count: int) -> list[str]:
         """Make one-time invitation tickets; only what they will be spent for is stored, hashed."""
         if self.find(identifier)["admission"] != "invited":
             raise Conflict("tickets are for campaigns whose admission is invited")
-        tickets = [system_entropy().read(envelope.ID_BYTES) for _ in range(count)]
-        self.store.add_tickets(identifier, [envelope.ticket_id(identifier, one) for one in tickets])
+        tickets = [system_entropy().read(ID_BYTES) for _ in range(count)]
+        self.store.add_tickets(identifier, [ticket_id(identifier, one) for one in tickets])
         return [one.hex() for one in tickets]
 
     # -- results ------------------------------------------------------------------------------------------

@@ -15,8 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy.engine import Connection
 
+from discreet.arrays import Bytes
 from discreet.errors import DiscreetError
-from discreet.messages import uploads as envelope
+from discreet.messages.ids import ID_BYTES, is_issued, ticket_id
+from discreet.messages.uploads import Upload
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
 from discreet.service.store import OpenRound, Store, StoreBusy, distinct
@@ -51,7 +53,7 @@ Outcome = Codes | Refused
 class Waiting:
     """An upload and who waits for it."""
 
-    upload: envelope.Upload
+    upload: Upload
     future: "asyncio.Future[Codes]"
     loop: asyncio.AbstractEventLoop
 
@@ -65,7 +67,7 @@ class Taken:
 
 
 def take(
-    store: Store, settings: Settings, uploads: list[envelope.Upload], remembered: dict[tuple[int, int], Tally]
+    store: Store, settings: Settings, uploads: list[Upload], remembered: dict[tuple[int, int], Tally]
 ) -> tuple[list[Outcome], Taken]:
     """Store uploads in one transaction; return each one's outcome."""
     outcomes: list[Outcome] = [Refused(404, "there is no such campaign or round")] * len(uploads)
@@ -88,7 +90,7 @@ def take(
             if not fitting:
                 continue
             entries = np.frombuffer(b"".join(uploads[place].entries for place in fitting), dtype=np.uint8)
-            table = entries.reshape(-1, envelope.ID_BYTES + found.asked.width)
+            table = entries.reshape(-1, ID_BYTES + found.asked.width)
             codes = _take_round(store, settings, connection, found, table, remembered, taken)
             ends = np.cumsum([uploads[place].n for place in fitting])[:-1]
             for place, part in zip(fitting, np.split(codes, ends), strict=True):
@@ -101,22 +103,22 @@ def _take_round(
     settings: Settings,
     connection: Connection,
     found: OpenRound,
-    table: envelope.Bytes,
+    table: Bytes,
     remembered: dict[tuple[int, int], Tally],
     taken: Taken,
 ) -> Codes:
     asked, campaign, today = found.asked, found.campaign, settings.today()
-    ids, rows = np.ascontiguousarray(table[:, : envelope.ID_BYTES]), table[:, envelope.ID_BYTES :]
+    ids, rows = np.ascontiguousarray(table[:, :ID_BYTES]), table[:, ID_BYTES:]
     codes = np.full(len(ids), ACCEPTED, dtype=np.uint8)
     if found.admission == "invited":
-        derived = b"".join(envelope.ticket_id(campaign, row.tobytes()) for row in ids)
-        ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, envelope.ID_BYTES)
+        derived = b"".join(ticket_id(campaign, row.tobytes()) for row in ids)
+        ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, ID_BYTES)
     if not found.takes(today):
         known = store.known(connection, found.id, ids.tobytes())
         codes[:] = [REPLAYED if row.tobytes() in known else CLOSED for row in ids]
         return codes
     if found.admission == "issued":
-        codes[[not envelope.is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
+        codes[[not is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
     elif found.admission == "invited":
         spent = store.tickets(connection, campaign, ids.tobytes())
         for place, row in enumerate(ids):
@@ -172,7 +174,7 @@ class Writer(threading.Thread):
         self._stopping = False
         self._remembered: dict[tuple[int, int], Tally] = {}
 
-    def submit(self, upload: envelope.Upload) -> "asyncio.Future[Codes]":
+    def submit(self, upload: Upload) -> "asyncio.Future[Codes]":
         """Queue an upload; its future is done when its reports are durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Codes] = loop.create_future()

@@ -1,0 +1,110 @@
+"""A round that this device has verified, and how it is answered.
+
+Nothing of the collector is believed: each mechanism's certificate is computed again, and a round whose answers together
+reveal more than it claims, or more than the owner allows, is refused before any value is read.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Bytes
+from discreet.errors import DiscreetError, PrivacyError
+from discreet.mechanisms.shapes.oracle import PublicOracle
+from discreet.messages.rounds import read_announcement
+from discreet.messages.uploads import entry_width, pieces, report_ids
+from discreet.plans.assignment import drawn_by_id, thresholds
+from discreet.plans.base import Channel, Round
+from discreet.privacy.entropy import Entropy
+from discreet.privacy.ledger import Loss, Rational, rational, shown
+
+
+@dataclass(frozen=True)
+class VerifiedRound:
+    """A round that was fetched and checked: what it asks is as private as it claims, and within the limit.
+
+    Attributes
+    ----------
+    campaign : bytes
+        Id of the campaign.
+    admission : str
+        Who may answer: open, issued or invited.
+    epsilon : float
+        What the collector claims for all answers of one person in this round.
+    round : Round
+        What is asked.
+    """
+
+    campaign: bytes
+    admission: str
+    epsilon: float
+    round: Round
+
+    @classmethod
+    def read(cls, document: Any, limit: Rational | None = None) -> "VerifiedRound":
+        """Check an announcement: every certificate again, the claim, the owner's limit, and the upload's layout."""
+        found = read_announcement(document)
+        verified = cls(found.campaign, found.admission, found.epsilon, found.round)
+        for channel in found.round.channels:
+            if channel.mechanism.epsilon > found.epsilon:
+                own = channel.mechanism.epsilon
+                raise PrivacyError(f"channel {channel.key} has epsilon {own}; the campaign claims {found.epsilon}")
+        for first in range(len(found.round.channels)):
+            loss = verified._loss(first)
+            if not loss.within(Fraction(found.epsilon)):
+                raise PrivacyError(
+                    f"what one person answers has epsilon {shown(loss.total)}; the campaign claims {found.epsilon}"
+                )
+            if limit is not None and not loss.within(rational(limit, "limit")):
+                raise PrivacyError(
+                    f"the campaign asks for epsilon {shown(loss.total)}; the owner of this device allows {limit}"
+                )
+        return verified
+
+    @property
+    def number(self) -> int:
+        """Number of the round, from 1."""
+        return self.round.number
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        """The channels of the round."""
+        return self.round.channels
+
+    @property
+    def width(self) -> int:
+        """Bytes of one person's packed reports."""
+        return entry_width(self.round)
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """Where each channel ends on a scale of 2^48."""
+        return thresholds([channel.share for channel in self.round.channels])
+
+    def loss(self, report_id: bytes) -> Loss:
+        """Return what the answers under a report id reveal, exactly."""
+        return self._loss(int(drawn_by_id(self.campaign, self.number, report_ids([report_id]), self.ends)[0]))
+
+    def _loss(self, drawn: int) -> Loss:
+        return sum((Loss(one.mechanism.certificate.ratio) for one in self.round.answered(drawn)), Loss())
+
+    def privatize(self, values: Any, ids: Sequence[bytes], entropy: Entropy | None = None) -> Bytes:
+        """Return the packed reports of each person; the report's id decides the channels and the public coin."""
+        names, rows = report_ids(ids), np.asarray(values)
+        if len(rows) != len(ids):
+            raise DiscreetError(f"there must be one id per value: {len(rows)} values, {len(ids)} ids")
+        out = np.zeros((len(ids), self.width), dtype=np.uint8)
+        for piece in pieces(self.round, drawn_by_id(self.campaign, self.number, names, self.ends)):
+            channel = self.round.channels[piece.channel]
+            inputs, mechanism = channel.encoder.encode(rows[piece.people]).inputs, channel.mechanism
+            if isinstance(mechanism, PublicOracle):
+                coins = np.array([mechanism.public_word(ids[i]) for i in piece.people.tolist()], dtype=np.uint64)
+                reports = mechanism.privatize(inputs, entropy, public=coins)
+            else:
+                reports = mechanism.privatize(inputs, entropy)
+            packed = np.frombuffer(mechanism.pack(reports), dtype=np.uint8)
+            out[piece.people, piece.start : piece.stop] = packed.reshape(len(piece.people), -1)
+        return out
