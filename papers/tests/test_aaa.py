@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet_papers import STUDIES
-from discreet_papers.aaa import core
+from discreet_papers.aaa import accuracy
 from discreet_papers.aaa import study as aaa
 from discreet_papers.aaa.claims import against, claims, rival
 
@@ -22,7 +22,7 @@ def committed() -> dict:
 
 @pytest.mark.parametrize("shape", aaa.SHAPES)
 def test_the_points_are_the_distribution(shape):
-    x = core.quantiles(shape)
+    x = accuracy.quantiles(shape)
     mean, square = {
         "gauss01": (0.0, 0.01),
         "exp6": (-1 + 1 / 6 - 2 * math.exp(-12), 0.7222),
@@ -30,7 +30,7 @@ def test_the_points_are_the_distribution(shape):
     }[shape]
     assert x.mean() == pytest.approx(mean, abs=1e-5)
     assert np.square(x).mean() == pytest.approx(square, abs=1e-4)
-    mass = core.knot_mass(x, 16)
+    mass = accuracy.knot_mass(x, 16)
     assert mass.sum() == pytest.approx(1)
     assert mass @ np.linspace(-1, 1, 17) == pytest.approx(x.mean())
 
@@ -48,7 +48,7 @@ def test_expected_variances_and_the_limit():
 
 
 def test_two_rounds_are_what_a_simulation_gives():
-    x = np.repeat(core.people("exponential", 100, 1), 2)
+    x = np.repeat(accuracy.people("exponential", 100, 1), 2)
     first, second = (dc.mechanism(name, epsilon=2) for name in ("duchi", "piecewise"))
     v1, v2, spread = first.variance(x).mean(), second.variance(x).mean(), x.var()
     rng, entropy, errors = np.random.default_rng(0), dc.Entropy.seeded(1), []
@@ -57,14 +57,14 @@ def test_two_rounds_are_what_a_simulation_gives():
         order = rng.permutation(x)
         means = [m.values[m.privatize(part, entropy)].mean() for m, part in ((first, order[:40]), (second, order[40:]))]
         errors.append(np.average(means, weights=precision) - x.mean())
-    exact = core.TwoRounds(40, 160, v1, v2).n_mse(spread)
+    exact = accuracy.TwoRounds(40, 160, v1, v2).n_mse(spread)
     assert np.mean(np.square(errors)) * x.size == pytest.approx(exact, rel=0.12)
 
 
 def test_formula_of_two_rounds():
-    alike = core.TwoRounds(100, 900, 2.0, 2.0)
+    alike = accuracy.TwoRounds(100, 900, 2.0, 2.0)
     assert alike.n_mse(0.3) == pytest.approx(2.0)  # equal mechanisms: nothing is lost
-    lost = core.TwoRounds(100, 900, math.inf, 2.0)
+    lost = accuracy.TwoRounds(100, 900, math.inf, 2.0)
     assert lost.n_mse(0.3) == pytest.approx((2.0 + 0.1 * 0.3) / 0.9)
 
 
@@ -124,20 +124,20 @@ def test_the_settings_cell_names_what_is_impossible():
     assert cell["share"]["0.05"]["mean"] < cell["share"]["0.4"]["mean"]
 
 
-@pytest.mark.parametrize("name", core.FRESH)
+@pytest.mark.parametrize("name", accuracy.FRESH)
 def test_fresh_people_are_on_the_interval(name):
-    x = core.fresh_people(name, 1_000, 1)
+    x = accuracy.fresh_people(name, 1_000, 1)
     assert x.shape == (1_000,)
     assert np.abs(x).max() <= 1
     assert x.std() > 0.1
 
 
 def test_a_first_round_that_taught_the_truth_bounds_every_learner():
-    x = core.people("bernoulli", 10_000, 1)
-    plan = core.adaptive("aaa", 4.0, 10_000)
+    x = accuracy.people("bernoulli", 10_000, 1)
+    plan = accuracy.adaptive("aaa", 4.0, 10_000)
     duchi = dc.mechanism("duchi", epsilon=4).variance(x).mean()
-    assert duchi < core.taught(plan, x) < 1.03 * duchi
-    assert core.taught(plan, x) <= core.ours(plan, x, 1)[0] * (1 + 1e-6)
+    assert duchi < accuracy.taught(plan, x) < 1.03 * duchi
+    assert accuracy.taught(plan, x) <= accuracy.ours(plan, x, 1)[0] * (1 + 1e-6)
 
 
 def test_verdicts_follow_from_the_results():

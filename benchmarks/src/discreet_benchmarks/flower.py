@@ -16,14 +16,15 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 os.environ["FLWR_TELEMETRY_ENABLED"] = "0"  # Flower calls home unless told not to
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
-from flwr.serverapp import ServerApp
+from flwr.serverapp import Grid, ServerApp
 from flwr.simulation import run_simulation
 
 import discreet
@@ -50,8 +51,8 @@ def client_app(data: str, design: Updates, ledger: Path, limit: float) -> Client
     case = problem(data)
     records = shards(case, np.random.default_rng(SEED))
 
-    @app.train()
-    def train(message, context):
+    @app.train()  # type: ignore[untyped-decorator]  # Flower has no types
+    def train(message: Message, context: Context) -> Message:
         mine = records[context.node_config["partition-id"]]
         before = message.content["arrays"]["model"].numpy()
         update = local_updates(before, case.features[mine][None], case.labels[mine][None], case.classes)[0]
@@ -63,7 +64,7 @@ def client_app(data: str, design: Updates, ledger: Path, limit: float) -> Client
     return app
 
 
-def server_app(data: str, design: Updates, rounds: int, told: dict) -> ServerApp:
+def server_app(data: str, design: Updates, rounds: int, told: dict[str, Any]) -> ServerApp:
     """Return what runs on the server; the accuracies go into ``told``."""
     app = ServerApp()
     case = problem(data)
@@ -75,8 +76,8 @@ def server_app(data: str, design: Updates, rounds: int, told: dict) -> ServerApp
         told["accuracy"].append(round(accuracy(case, flat(arrays)), 3))
         return MetricRecord({"accuracy": told["accuracy"][-1]})
 
-    @app.main()
-    def main(grid, context):
+    @app.main()  # type: ignore[untyped-decorator]
+    def main(grid: Grid, context: Context) -> None:
         strategy = TallyStrategy(design, DRAWN / CLIENTS, min_train_nodes=DRAWN, min_available_nodes=CLIENTS)
         result = strategy.start(grid, first, rounds, train_config=ConfigRecord(), evaluate_fn=test)
         told["clients"] = [metrics["clients"] for metrics in result.train_metrics_clientapp.values()]
@@ -85,13 +86,13 @@ def server_app(data: str, design: Updates, rounds: int, told: dict) -> ServerApp
     return app
 
 
-def measure(data: str, method: str, rounds: int, limit: float) -> dict:
+def measure(data: str, method: str, rounds: int, limit: float) -> dict[str, Any]:
     import flwr
     import ray
 
     dimension = problem(data).dimension
     design = Updates(dimension, 5.0, 0.3, method=method)
-    told: dict = {"accuracy": []}
+    told: dict[str, Any] = {"accuracy": []}
     with tempfile.TemporaryDirectory() as folder:
         ledger = Path(folder) / "ledger"
         began = time.perf_counter()

@@ -88,7 +88,7 @@ def one_run(name: str, column: data.Numbers, epsilon: float, seed: int) -> dict[
 
 def run(repeats: int, given: Path | None = None) -> dict[str, Any]:
     columns = data.numeric(given)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for column in columns:
         domain = dc.Interval(column.low, column.high)
         order = np.random.default_rng(seed_of(RESULT, column.name)).permutation(column.values.size)
@@ -100,12 +100,12 @@ def run(repeats: int, given: Path | None = None) -> dict[str, Any]:
                 row = {"column": column.name, "epsilon": epsilon, "mechanism": name}
                 rows.append(row | measure(source, inputs, repeats, seed) | one_run(name, column, epsilon, seed + 1))
                 print(f"{column.name:20} {epsilon:4g} {name:20} {rows[-1]['mse_over_variance']:.3f}", flush=True)
-    ratios = [row["mse_over_variance"] for row in rows]
+    ratios = [float(row["mse_over_variance"]) for row in rows]
     is_paper = all(column.paper for column in columns[1:])
     return {
         "date": datetime.date.today().isoformat(),
         "version": dc.__version__,
-        "seeds": "SHA-256 of each cell's name (reproduction/job.py, seed_of)",
+        "seeds": "SHA-256 of each cell's name (discreet_papers/job.py, seed_of)",
         "people": PEOPLE,
         "repeats": repeats,
         "data": {

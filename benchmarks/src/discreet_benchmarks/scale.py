@@ -1,10 +1,10 @@
-"""A billion reports: counted from Parquet by threads and by Spark; how both grow with workers and partitions.
+"""Count a billion reports from Parquet, with threads and with Spark, and see how both scale.
 
     python -m discreet_benchmarks.scale [--rows 1000000000] [--quick] [--folder DIR] [--out docs/results/scale.json]
 
-Real reports of a real mechanism (randomised response over 16 categories, epsilon 1: one byte) are written once, in
-parts; every row of the result then counts them again, and must find the same tally. Wall seconds are those of this
-machine as busy as it was; CPU seconds, those of all processes together, say what the work costs anywhere.
+Real reports of a real mechanism (randomised response over 16 categories, epsilon 1: one byte each) are written once,
+in parts; every row of the result counts them again and must find the same tally. Wall seconds depend on how busy this
+machine was; CPU seconds, summed over all processes, are comparable between machines.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from discreet.drivers.files import Collection, Reports, privatize_file, tally_fi
 from discreet.drivers.files.formats import ROWS, ReportFile, Sink
 from discreet.drivers.files.threads import in_order
 from discreet.tallies import Tally
+from discreet.text import thousands
 
 SIZE = 16
 PLAN = dc.Frequency(dc.Categories(range(SIZE)), epsilon=1, method="randomized-response")
@@ -40,7 +42,7 @@ def say(text: str) -> None:
 
 
 def cpu_seconds() -> float:
-    """CPU of this process and of all its descendants, living or reaped (Linux)."""
+    """Return the CPU seconds of this process and all its descendants, running or finished (Linux)."""
     parents: dict[int, list[int]] = {}
     used: dict[int, float] = {}
     for entry in Path("/proc").iterdir():
@@ -48,7 +50,7 @@ def cpu_seconds() -> float:
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
-                continue  # gone meanwhile
+                continue  # the process has ended
             parents.setdefault(int(fields[1]), []).append(int(entry.name))
             used[int(entry.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     total, waiting = 0.0, [os.getpid()]
@@ -72,7 +74,7 @@ def measured(name: str, rows: int, work: Callable[[], Any], **facts: Any) -> tup
 
 
 def write_reports(folder: Path, rows: int) -> Reports:
-    """Privatise values 0..15 in turn, part by part."""
+    """Privatise the values 0 to 15 in turn and write the reports, part by part."""
     stage = Collection({"cell": PLAN}).stage()
     assert stage is not None
     values = pa.record_batch({"cell": np.arange(ROWS, dtype=np.int8) % SIZE})
@@ -97,7 +99,7 @@ def by_threads(
     table = []
     for count in counts:
         (_, tallies), row = measured(
-            "parquet + threads", rows, lambda c=count: tally_file(folder, threads=c), threads=count
+            "parquet + threads", rows, partial(tally_file, folder, threads=count), threads=count
         )
         expected = expected or tallies["cell"]
         assert tallies["cell"] == expected
@@ -110,13 +112,13 @@ def by_threads(
 def by_spark(
     folder: Path, rows: int, reports: Reports, cores: int, partitions: list[int], expected: Tally
 ) -> list[Any]:
-    """Start Spark with so many cores and count with each number of partitions."""
+    """Start Spark with a number of cores and count with each number of partitions."""
     from pyspark.sql import SparkSession
 
     from discreet.drivers.spark import tally_frame
 
     os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    options = {
+    options: dict[str, bool | float | int | str | None] = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
@@ -127,7 +129,7 @@ def by_spark(
     }
     session = SparkSession.builder.master(f"local[{cores}]").config(map=options).getOrCreate()
     try:
-        # Nothing of the start of Java and of the workers is in the rows below.
+        # Starting Java and the workers is not measured.
         tally_frame(
             session.read.parquet(str(folder / "part-000.parquet")).limit(10_000).repartition(2 * cores), reports
         )
@@ -138,9 +140,7 @@ def by_spark(
             session.conf.set("spark.sql.files.minPartitionNum", str(count))
             frame = session.read.parquet(str(folder))
             real = frame.rdd.getNumPartitions()
-            tallies, row = measured(
-                "spark", rows, lambda f=frame: tally_frame(f, reports), cores=cores, partitions=real
-            )
+            tallies, row = measured("spark", rows, partial(tally_frame, frame, reports), cores=cores, partitions=real)
             assert tallies["cell"] == expected
             table.append(row)
         return table
@@ -170,7 +170,7 @@ def privatising(folder: Path, rows: int, counts: list[int]) -> list[dict[str, An
         measured(
             "privatise a Parquet file (hybrid)",
             rows,
-            lambda c=count: privatize_file(source, folder / "r.parquet", {"wage": wage}, overwrite=True, threads=c),
+            partial(privatize_file, source, folder / "r.parquet", {"wage": wage}, overwrite=True, threads=count),
             threads=count,
         )[1]
         for count in counts
@@ -178,7 +178,7 @@ def privatising(folder: Path, rows: int, counts: list[int]) -> list[dict[str, An
 
 
 def run(rows: int, part_of: int, folder: Path) -> dict[str, Any]:
-    """Count all reports once by each engine; curves use one of ``part_of`` parts of them."""
+    """Count all reports once with each engine; the scaling curves use every ``part_of``-th part of them."""
     cores = len(os.sched_getaffinity(0))
     some = [1, *([cores] if cores > 1 else [])]
     data, few = folder / "reports", folder / "few"
@@ -190,7 +190,7 @@ def run(rows: int, part_of: int, folder: Path) -> dict[str, Any]:
     for part in sorted(data.iterdir())[::part_of]:
         os.link(part, few / part.name)
     smaller = sum(ReportFile(part).rows or 0 for part in few.iterdir())
-    tally_file(sorted(few.iterdir())[0])  # kernels are loaded
+    tally_file(sorted(few.iterdir())[0])  # loads the compiled kernels before anything is measured
     table = [first]
     threads, expected = by_threads(data, rows, some, None)
     curve, little = by_threads(few, smaller, [*some, 2 * cores], None)
@@ -216,11 +216,11 @@ def run(rows: int, part_of: int, folder: Path) -> dict[str, Any]:
 
 def page(found: dict[str, Any]) -> str:
     """Return the result as Markdown; `--page` puts it into docs/scale.md."""
-    load = f"load {found['load'][0]} when it ended, other programs included"
+    load = f"load {found['load'][0]} at the end, including other programs"
     lines = [
-        f"{found['reports']:,} reports of one byte, {found['file_bytes'] / 1e6:,.0f} MB of Parquet; {found['date']}, "
-        f"discreet {found['version']}, Python {found['python']}, {found['machine']}, {load}. Threads and Spark "
-        "found the same tally. `python -m discreet_benchmarks.scale` measures it again.",
+        f"{thousands(found['reports'])} reports of one byte, {thousands(found['file_bytes'] / 1e6)} MB of Parquet; "
+        f"{found['date']}, discreet {found['version']}, Python {found['python']}, {found['machine']}, {load}. "
+        "Threads and Spark found the same tally. `python -m discreet_benchmarks.scale` measures it again.",
         "",
         "| work | rows | with | s | CPU s | M rows/s | M rows per CPU s |",
         "|---|--:|---|--:|--:|--:|--:|",
@@ -228,7 +228,7 @@ def page(found: dict[str, Any]) -> str:
     for row in found["rows"]:
         having = ", ".join(f"{row[key]} {key}" for key in ("threads", "cores", "partitions") if key in row)
         lines.append(
-            f"| {row['name']} | {row['rows']:,} | {having} | {row['seconds']} | {row['cpu_seconds']} "
+            f"| {row['name']} | {thousands(row['rows'])} | {having} | {row['seconds']} | {row['cpu_seconds']} "
             f"| {row['million_per_second']} | {row['million_per_cpu_second']} |"
         )
     return "\n".join(lines)
@@ -244,12 +244,10 @@ def write_page(result: Path, target: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000_000)
-    parser.add_argument("--quick", action="store_true", help="ten million")
-    parser.add_argument("--folder", type=Path, help="where the Parquet files are put, and removed again")
-    parser.add_argument("--out", type=Path, help="write the JSON there as well")
-    parser.add_argument(
-        "--page", action="store_true", help="measure nothing; put docs/results/scale.json into its page"
-    )
+    parser.add_argument("--quick", action="store_true", help="ten million reports")
+    parser.add_argument("--folder", type=Path, help="folder for the temporary Parquet files")
+    parser.add_argument("--out", type=Path, help="also write the JSON to this file")
+    parser.add_argument("--page", action="store_true", help="only write docs/results/scale.json into docs/scale.md")
     options = parser.parse_args()
     if options.page:
         write_page(Path("docs/results/scale.json"), Path("docs/scale.md"))

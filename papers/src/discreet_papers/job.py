@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet import __version__
 
-SEEDS = "SHA-256 of each cell's name (reproduction/job.py, seed_of)"
+SEEDS = "SHA-256 of each cell's name (discreet_papers/job.py, seed_of)"
 
 Cell = dict[str, Any]
 """What one task of a study found: JSON-ready."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet_papers.aaa.core import RIVALS
+from discreet_papers.aaa.accuracy import RIVALS
 from discreet_papers.aaa.study import SYNTHETIC, TIE
 from discreet_papers.verdicts import FAILS, HOLDS, WRONG
 from discreet_papers.verdicts import claim as _claim

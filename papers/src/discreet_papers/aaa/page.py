@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet_papers import frame
-from discreet_papers.aaa import core, study
+from discreet_papers.aaa import accuracy, study
 from discreet_papers.aaa.claims import against, rival
 from discreet_papers.text import panels, table
 
@@ -135,7 +135,7 @@ def _variances(result: dict[str, Any]) -> str:
     rows = []
     for cell in result["variance"]:
         one, earlier = cell["one_round"], cell["earlier"]
-        shown = [_figure(one[name]) for name in (*core.RIVALS, "hybrid-np", "minimax")]
+        shown = [_figure(one[name]) for name in (*accuracy.RIVALS, "hybrid-np", "minimax")]
         values = (cell["lattice_100"], cell["free_16"], cell["free_32"], cell["limit"])
         both = [f"{_figure(a)} ({_figure(b)})" for a, b in zip(values, earlier[:4], strict=True)]
         best, name = rival(cell)
@@ -150,7 +150,7 @@ def _methods(cell: dict[str, Any]) -> list[str]:
     ratio = against(cell, "aaa", cell["best"])
     mark = "**" if ratio <= study.TIE else ""
     return [
-        *(_figure(means[name]) for name in core.RIVALS),
+        *(_figure(means[name]) for name in accuracy.RIVALS),
         f"{_figure(means[cell['best']])} ({cell['best']})",
         _figure(means["minimax"]),
         _figure(means["as published"]),
@@ -198,8 +198,8 @@ def _excess(cells: list[dict[str, Any]]) -> float:
     ends = np.array([-1.0, 1.0])
     return max(
         float(
-            core.adaptive("aaa", e, 1_000).first.variance(ends).mean()
-            / core.one_round("duchi", e).variance(ends).mean()
+            accuracy.adaptive("aaa", e, 1_000).first.variance(ends).mean()
+            / accuracy.one_round("duchi", e).variance(ends).mean()
         )
         for e in {cell["epsilon"] for cell in cells}
     )
@@ -231,7 +231,7 @@ def _settings(result: dict[str, Any]) -> str:
 def _dimensions(result: dict[str, Any]) -> str:
     cells = result["dimensions"]
     d = cells[0]["d"]
-    names = (*core.RIVALS, "hybrid-np", "minimax", "known", "as published", "aaa")
+    names = (*accuracy.RIVALS, "hybrid-np", "minimax", "known", "as published", "aaa")
     head = ["ε", *names, "minimax, k = 2", f"minimax, k = {d}", "k of `Means`"]
     rows = [
         (
@@ -297,7 +297,7 @@ def _many(result: dict[str, Any]) -> Curves:
     """Return errors over the best rival's against epsilon."""
     panel: dict[str, tuple[list[float], list[float]]] = {}
     for cell in result["dimensions"]:
-        best = min(cell["k=1"][name] for name in core.RIVALS)
+        best = min(cell["k=1"][name] for name in accuracy.RIVALS)
         for method in ("minimax", "known", "as published", "aaa"):
             if method in cell["k=1"]:
                 places, heights = panel.setdefault(method, ([], []))
@@ -311,7 +311,7 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
     from discreet.mechanisms.numeric.adaptive_additive import adaptive_additive
     from discreet.plots import channel
 
-    names = (*core.RIVALS[1:], "hybrid-np", "minimax")
+    names = (*accuracy.RIVALS[1:], "hybrid-np", "minimax")
     curves: Curves = {title: {} for title in study.SHAPES.values()}
     for cell in result["variance"]:
         heights = {name: cell["one_round"][name] for name in names} | {"free, N = 32": cell["free_32"]}
@@ -329,14 +329,14 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
     }
     for axes in found["aaa_variance"].axes:
         axes.set_ylim(0.95, 2.5)  # Duchi at large epsilon would hide the rest
-    u = (np.arange(core.POINTS) + 0.5) / core.POINTS
+    u = (np.arange(accuracy.POINTS) + 0.5) / accuracy.POINTS
     from scipy.special import ndtri
 
     people = {
         "gaussian": np.clip(0.2 * ndtri(u), -1, 1),
-        "exponential": core.quantiles("exp6"),
-        "beta": core.quantiles("beta55"),
+        "exponential": accuracy.quantiles("exp6"),
+        "beta": accuracy.quantiles("beta55"),
     }
     for name, x in people.items():
-        found[f"aaa_channel_{name}"] = channel(adaptive_additive(2.0, prior=core.knot_mass(x, 32).tolist()))
+        found[f"aaa_channel_{name}"] = channel(adaptive_additive(2.0, prior=accuracy.knot_mass(x, 32).tolist()))
     return found

@@ -20,7 +20,7 @@ from discreet.optimize import adaptive_table, lattice_outputs, reach, solve, sol
 from discreet.optimize.threads import single
 from discreet.plans.mean.several import Means
 from discreet_papers import data
-from discreet_papers.aaa import core
+from discreet_papers.aaa import accuracy
 from discreet_papers.job import Cell, Job, seed_of
 
 SHAPES = {"gauss01": "N(0, 0.1²)", "exp6": "Exp(6) − 1", "beta55": "Beta(½, ½)"}
@@ -34,7 +34,7 @@ STAND_INS = (
 )
 VENDORED = "Columns that come with the package stand in for the paper's."
 TARGETS = {16: 0.1, 32: 0.25, 64: 1.0, 100: 4.0}
-"""Seconds of one core that a programme of so many cells may take."""
+"""Most seconds that a linear programme may take on one core, by its number of cells."""
 TIE = 1.02
 """Within 2 % of the best one-round mechanism counts as a tie."""
 EARLIER: dict[str, tuple[tuple[float | None, float, float, float, float], ...]] = {
@@ -96,7 +96,7 @@ def run(job: Job) -> dict[str, Any]:
         for n in SIZES[:1] if job.quick else SIZES:
             for epsilon in (1.0, 2.0) if job.quick else ERRORS:
                 tasks[f"error {name} {n} {epsilon:g}"] = partial(error_cell, name, n, epsilon, runs)
-    for name in core.FRESH[: 1 if job.quick else None]:
+    for name in accuracy.FRESH[: 1 if job.quick else None]:
         for n in SIZES[:1] if job.quick else SIZES[:2]:
             for epsilon in (2.0,) if job.quick else ERRORS[1:]:
                 tasks[f"fresh {name} {n} {epsilon:g}"] = partial(fresh_cell, name, n, epsilon, max(2, 2 * runs // 5))
@@ -119,7 +119,7 @@ def run(job: Job) -> dict[str, Any]:
         "columns": [[column.name, column.values.size] for column in columns],
     }
     cells = job.cells(tasks, settings)
-    result = job.head("aaa", "SHA-256 of each cell's name and repeat (reproduction/job.py, seed_of)") | {
+    result = job.head("aaa", "SHA-256 of each cell's name and repeat (discreet_papers/job.py, seed_of)") | {
         "runs": runs,
         "data": {
             "note": STAND_INS if any(column.paper for column in columns) else VENDORED,
@@ -170,19 +170,19 @@ def rows_of_many(job: Job) -> Floats:
 
 def variance_cell(shape: str, epsilon: float) -> Cell:
     """Return the expected variances of Figure 3 for one distribution, with the limit for any mechanism."""
-    x = core.quantiles(shape)
+    x = accuracy.quantiles(shape)
     found: Cell = {"shape": shape, "epsilon": epsilon}
     found["one_round"] = {
-        name: float(core.one_round(name, epsilon).variance(x).mean()) for name in (*core.PAPERS, "minimax")
+        name: float(accuracy.one_round(name, epsilon).variance(x).mean()) for name in (*accuracy.PAPERS, "minimax")
     }
     lattice = lattice_outputs(0.02, 6.0)
-    knots, mass = np.linspace(-1, 1, 101), core.knot_mass(x, 100)
+    knots, mass = np.linspace(-1, 1, 101), accuracy.knot_mass(x, 100)
     feasible = float(lattice.max()) >= reach(epsilon)
-    found["lattice_100"] = core.expected(solve(knots, mass, epsilon, lattice), x) if feasible else None
+    found["lattice_100"] = accuracy.expected(solve(knots, mass, epsilon, lattice), x) if feasible else None
     for cells in (16, 32):
-        free = solve(np.linspace(-1, 1, cells + 1), core.knot_mass(x, cells), epsilon)
-        found[f"free_{cells}"] = core.expected(free, x)
-    found["limit"] = core.physical_limit(x, epsilon)
+        free = solve(np.linspace(-1, 1, cells + 1), accuracy.knot_mass(x, cells), epsilon)
+        found[f"free_{cells}"] = accuracy.expected(free, x)
+    found["limit"] = accuracy.physical_limit(x, epsilon)
     found["earlier"] = list(EARLIER[shape][EPSILONS.index(epsilon)])
     return found
 
@@ -198,26 +198,26 @@ def compared(samples: list[Floats], epsilon: float, name: str, cells: int) -> Ce
     drawn = list(enumerate(samples))
     different = list({id(x): x for x in samples}.values())  # a real column is always the same people
     found: Cell = {
-        method: summary(float(core.one_round(method, epsilon).variance(x).mean()) for x in different)
-        for method in (*core.PAPERS, "minimax")
+        method: summary(float(accuracy.one_round(method, epsilon).variance(x).mean()) for x in different)
+        for method in (*accuracy.PAPERS, "minimax")
     }
     found["as published"] = summary(
-        core.as_published(x, epsilon, seed_of("published", name, epsilon, i), cells=cells) for i, x in drawn
+        accuracy.as_published(x, epsilon, seed_of("published", name, epsilon, i), cells=cells) for i, x in drawn
     )
     adapted = {}
     for method in ("aaa", "np-aaa"):
-        plan = core.adaptive(method, epsilon, samples[0].size)
-        runs = [core.ours(plan, x, seed_of(method, name, epsilon, i)) for i, x in drawn]
+        plan = accuracy.adaptive(method, epsilon, samples[0].size)
+        runs = [accuracy.ours(plan, x, seed_of(method, name, epsilon, i)) for i, x in drawn]
         found[method] = summary(error for error, _ in runs)
         adapted[method] = float(np.mean([was for _, was in runs]))
-    plan = core.adaptive("aaa", epsilon, samples[0].size)
-    best = min(core.PAPERS, key=lambda method: found[method]["mean"])
-    rival = min(core.RIVALS, key=lambda method: found[method]["mean"])
+    plan = accuracy.adaptive("aaa", epsilon, samples[0].size)
+    best = min(accuracy.PAPERS, key=lambda method: found[method]["mean"])
+    rival = min(accuracy.RIVALS, key=lambda method: found[method]["mean"])
     return {
         "methods": found,
         "adapted": adapted,
         "share": plan.first_share,
-        "taught": core.taught(plan, samples[0]),
+        "taught": accuracy.taught(plan, samples[0]),
         "best": best,
         "best_rival": rival,
     }
@@ -225,7 +225,7 @@ def compared(samples: list[Floats], epsilon: float, name: str, cells: int) -> Ce
 
 def error_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
     """Return section 7.2's errors on one synthetic distribution."""
-    samples = [core.people(name, n, seed_of(name, n, run)) for run in range(runs)]
+    samples = [accuracy.people(name, n, seed_of(name, n, run)) for run in range(runs)]
     cells = 2 if name == "bernoulli" else 8 if n <= 1_000 else 16
     found = compared(samples, epsilon, f"{name} {n}", cells)
     earlier = EARLIER_AS_PUBLISHED[name, n][ERRORS.index(epsilon)]
@@ -234,7 +234,7 @@ def error_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
 
 def fresh_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
     """Return the same errors on a distribution that is not in the paper."""
-    samples = [core.fresh_people(name, n, seed_of("fresh", name, n, run)) for run in range(runs)]
+    samples = [accuracy.fresh_people(name, n, seed_of("fresh", name, n, run)) for run in range(runs)]
     return {"people": name, "n": n, "epsilon": epsilon, "runs": runs} | compared(samples, epsilon, f"{name} {n}", 16)
 
 
@@ -253,14 +253,14 @@ def column_cell(column: data.Numbers, epsilon: float, runs: int) -> Cell:
 
 def settings_cell(name: str, n: int, epsilon: float, runs: int) -> Cell:
     """Return Figures 6 and 8: share, bin size and noise range of AAA as published."""
-    samples = [core.people(name, n, seed_of("settings", name, n, run)) for run in range(runs)]
+    samples = [accuracy.people(name, n, seed_of("settings", name, n, run)) for run in range(runs)]
     fixed = 2 if name == "bernoulli" else 16
 
     def error(cells: int, share: float, q: float) -> dict[str, float] | None:
         if q - 1 < reach(epsilon):
             return None  # no unbiased mechanism has such outputs
         return summary(
-            core.as_published(x, epsilon, seed_of("settings", epsilon, i), cells=cells, share=share, q=q)
+            accuracy.as_published(x, epsilon, seed_of("settings", epsilon, i), cells=cells, share=share, q=q)
             for i, x in enumerate(samples)
         )
 
@@ -291,18 +291,18 @@ def dimensions_cell(table: Floats, epsilon: float, runs: int) -> Cell:
     found: Cell = {"epsilon": epsilon, "d": d, "n": n, "runs": runs}
     for k in sorted({1, 2, d}):
         errors = {}
-        for name in (*core.RIVALS, "hybrid-np", "minimax"):
-            source = core.one_round(name, epsilon / k)
+        for name in (*accuracy.RIVALS, "hybrid-np", "minimax"):
+            source = accuracy.one_round(name, epsilon / k)
             errors[name] = total(np.array([source.variance(column).mean() for column in table.T]), k)
         found[f"k={k}"] = errors
     known = []
     for column in table.T:
-        free = solve(np.linspace(-1, 1, 17), core.knot_mass(column, 16), epsilon)
-        known.append(core.expected(free, column))
+        free = solve(np.linspace(-1, 1, 17), accuracy.knot_mass(column, 16), epsilon)
+        known.append(accuracy.expected(free, column))
     found["k=1"]["known"] = total(np.array(known), 1)
     if epsilon <= 4:
         found["k=1"] |= _two_rounds_of_many(table, epsilon, runs, total)
-    found["chosen"] = Means([core.UNIT] * d, epsilon, spread=float(spread.mean())).answers
+    found["chosen"] = Means([accuracy.UNIT] * d, epsilon, spread=float(spread.mean())).answers
     return found
 
 
@@ -310,13 +310,13 @@ def _two_rounds_of_many(
     table: Floats, epsilon: float, runs: int, total: Callable[[Floats, int], float]
 ) -> dict[str, float]:
     n, d = table.shape
-    plan, noise = core.adaptive("aaa", epsilon, n // d), np.zeros((2, d))
+    plan, noise = accuracy.adaptive("aaa", epsilon, n // d), np.zeros((2, d))
     for run in range(runs):
         rng = np.random.default_rng(seed_of("dimensions", epsilon, run))
         for i, column in enumerate(table.T):
             x, seed = rng.choice(column, n // d, replace=False), seed_of("dimensions", epsilon, run, i)
-            noise[0, i] += core.as_published(x, epsilon, seed, cells=16) / runs
-            noise[1, i] += core.ours(plan, x, seed)[0] / runs
+            noise[0, i] += accuracy.as_published(x, epsilon, seed, cells=16) / runs
+            noise[1, i] += accuracy.ours(plan, x, seed)[0] / runs
     return {"as published": total(noise[0], 1), "aaa": total(noise[1], 1)}
 
 

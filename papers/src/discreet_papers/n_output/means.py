@@ -17,7 +17,7 @@ import numpy as np
 from discreet.mechanisms.base import Floats
 from discreet.plans.mean.adaptive import Adaptive
 from discreet_papers import data
-from discreet_papers.aaa import core
+from discreet_papers.aaa import accuracy
 from discreet_papers.job import Cell, Job, seed_of
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0, 5.0)
@@ -59,7 +59,7 @@ class Attribute:
 
 def attributes(job: Job) -> list[Attribute]:
     """Return Beta(3, 2) and the columns that stand for NYtaxi and Voltage."""
-    points = (np.arange(core.POINTS) + 0.5) / core.POINTS
+    points = (np.arange(accuracy.POINTS) + 0.5) / accuracy.POINTS
     from scipy.special import betaincinv
 
     beta = Attribute("Beta(3, 2)", "Beta", 2 * betaincinv(*BETA, points) - 1, 1_000_000, 10)
@@ -94,17 +94,19 @@ def means_cell(attribute: Attribute, epsilon: float, runs: int) -> Cell:
     found: dict[str, float] = {}
     single: dict[str, float] = {}
     for label, name in ONE_ROUND.items():
-        single[label] = error(attribute, float(core.one_round(name, epsilon).variance(attribute.x).mean()))
+        single[label] = error(attribute, float(accuracy.one_round(name, epsilon).variance(attribute.x).mean()))
         found[label] = single[label]
         if label in SAMPLED and k > 1:
-            found[label] = error(attribute, float(core.one_round(name, epsilon / k).variance(attribute.x).mean()), k)
+            found[label] = error(
+                attribute, float(accuracy.one_round(name, epsilon / k).variance(attribute.x).mean()), k
+            )
     published, ours = [], []
-    plan = Adaptive(core.UNIT, epsilon, pilot="hybrid-np", share=0.1)
+    plan = Adaptive(accuracy.UNIT, epsilon, pilot="hybrid-np", share=0.1)
     for run in range(runs):
         seed = seed_of("means", attribute.name, epsilon, run)
         x = attribute.people(seed)
-        published.append(core.as_published(x, epsilon, seed, cells=16, q=4.0))
-        ours.append(core.ours(plan, x, seed)[0])
+        published.append(accuracy.as_published(x, epsilon, seed, cells=16, q=4.0))
+        ours.append(accuracy.ours(plan, x, seed)[0])
     for label, n_mse in zip(ADAPTIVE, (published, ours), strict=True):
         single[label] = found[label] = error(attribute, float(np.mean(n_mse)))
     return {"attribute": attribute.name, "paper": attribute.paper, "epsilon": epsilon, "k": k} | {
