@@ -372,7 +372,7 @@ def test_the_mechanism_of_the_document_decodes_the_reports():
     other = dc.mechanism("duchi", 3.9)
     document["reports"][0]["mechanism"] = other.to_document()
     reports = Reports.from_json(json.dumps(document))
-    assert reports.collection.questions["wage"].mechanism == other
+    assert reports.histories({})["wage"][0].round.channels[0].mechanism == other
     answers = reports.estimate({"wage": other.tally([0, 1] * 50)})
     assert answers["wage"].value == pytest.approx(50)
 
@@ -408,17 +408,17 @@ class TwoRounds(Plan):
     def arguments(self):
         return {"domain": self.domain.to_dict(), "epsilon": self.epsilon, "level": self.level}
 
-    def round(self, tallies):
-        if not tallies:
+    def round(self, history):
+        if not history:
             return Round(1, (Channel("pilot", dc.mechanism("duchi", self.epsilon), self.domain),), share=0.25)
-        if len(tallies) == 1:
-            assert tallies[0]["pilot"].n > 0
+        if len(history) == 1:
+            assert history[0].tally("pilot").n > 0
             wide, fine = dc.mechanism("piecewise", self.epsilon), dc.mechanism("duchi", self.epsilon)
             return Round(2, (Channel("a", wide, self.domain, share=1), Channel("b", fine, self.domain, share=3)))
         return None
 
-    def estimate(self, tallies):
-        return [{key: tally.n for key, tally in part.items()} for part in tallies]
+    def estimate(self, history):
+        return [{key: tally.n for key, tally in part.tallies.items()} for part in history]
 
 
 def test_rounds_and_channels(tmp_path, monkeypatch):

@@ -180,17 +180,17 @@ class Halves(Plan):
     def arguments(self):
         return {"domain": self.domain.to_dict(), "epsilon": self.epsilon, "level": self.level}
 
-    def round(self, tallies):
+    def round(self, history):
         exact = dc.mechanism("randomized-response", self.epsilon, size=self.domain.size)
-        if not tallies:
+        if not history:
             return Round(1, (Channel("pilot", exact, self.domain),), share=0.25)
-        if len(tallies) == 1:
-            assert tallies[0]["pilot"].n > 0
+        if len(history) == 1:
+            assert history[0].tally("pilot").n > 0
             return Round(2, (Channel("a", exact, self.domain, share=1), Channel("b", exact, self.domain, share=3)))
         return None
 
-    def estimate(self, tallies):
-        return [dict(part) for part in tallies]
+    def estimate(self, history):
+        return [dict(part.tallies) for part in history]
 
 
 @pytest.mark.parametrize("person", ["id", None])

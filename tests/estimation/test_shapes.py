@@ -75,6 +75,6 @@ def test_what_is_learnt_costs_little_more_than_the_truth(epsilon):
     costs = []
     for _ in range(5):
         tally = plan.first.draw_tally(plan.knots, mass, 200, rng)
-        found = solve(plan.knots, plan.learnt(tally), epsilon)
+        found = solve(plan.knots, plan.learnt(plan.first, tally), epsilon)
         costs.append(mass @ (found.probabilities @ found.values**2 - plan.knots**2) / best - 1)
     assert 0 <= np.mean(costs) < 0.06

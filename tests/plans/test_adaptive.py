@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.plans.base import Answered
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.registry import read_plan
 
@@ -44,7 +45,7 @@ def test_adapted_noise_beats_every_one_round_mechanism_where_values_are_concentr
     pilot = first.channels[0].mechanism
     share = values[:1000]
     tally = pilot.tally(pilot.privatize(share, dc.Entropy.seeded(1)))
-    second = plan.round([{"pilot": tally}]).channels[0].mechanism
+    second = plan.round([Answered(first, {"pilot": tally})]).channels[0].mechanism
     assert second.certificate.holds
     one_round = ["duchi", "piecewise", "piecewise-sub", "piecewise-opt", "hybrid", "hybrid-np", "n-output", "minimax"]
     best = min(dc.mechanism(name, epsilon=3).variance(values).mean() for name in one_round)
@@ -111,7 +112,7 @@ def test_where_all_are_at_the_two_ends_the_second_round_is_nearly_duchis():
     values = 2.0 * rng.integers(0, 2, 10_000) - 1
     plan = dc.Mean(UNIT, epsilon=2, method="aaa", people=10_000)
     pilot = plan.adaptive.first.draw_tally([-1, 1], [1, 1], 200, rng)
-    second, adapted = plan.adaptive.second(pilot)
+    second, adapted = plan.adaptive.adapt(plan.adaptive.first, pilot)
     assert adapted
     duchi = dc.mechanism("duchi", epsilon=2)
     assert second.variance(values).mean() < 1.05 * duchi.variance(values).mean()
@@ -120,14 +121,16 @@ def test_where_all_are_at_the_two_ends_the_second_round_is_nearly_duchis():
 def test_rounds_are_a_pure_function_of_the_tallies():
     plan = dc.Mean(UNIT, epsilon=2, method="aaa")
     again = read_plan(json.loads(json.dumps(plan.to_dict())))
-    pilot = plan.round([]).channels[0].mechanism
+    first = plan.round([])
+    pilot = first.channels[0].mechanism
     assert again.round([]).channels[0].mechanism == pilot
     tally = pilot.tally(pilot.privatize(gaussian(500), dc.Entropy.seeded(3)))
-    second = plan.round([{"pilot": tally}])
+    history = [Answered(first, {"pilot": tally})]
+    second = plan.round(history)
     assert second.number == 2
-    assert again.round([{"pilot": tally}]).channels[0].mechanism == second.channels[0].mechanism
+    assert again.round(history).channels[0].mechanism == second.channels[0].mechanism
     counted = second.channels[0].mechanism.tally(second.channels[0].mechanism.privatize(gaussian(500, 1)))
-    assert plan.round([{"pilot": tally}, {"adapted": counted}]) is None
+    assert plan.round([*history, Answered(second, {"adapted": counted})]) is None
 
 
 @pytest.mark.parametrize("people", [2, 30])

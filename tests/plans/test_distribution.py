@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.metrics import kolmogorov_smirnov, wasserstein
-from discreet.plans.base import Bucket
+from discreet.plans.base import Answered, Bucket
 from discreet.plans.distribution.designs import layer_sizes
 from discreet.plans.distribution.plan import METHODS
 from discreet.plans.registry import read_plan
@@ -107,7 +107,7 @@ def test_three_people_are_an_answer_or_a_clear_error(method):
     try:
         answer = dc.simulate(plan, people(3), seed=1)
     except dc.DiscreetError as error:
-        assert "reports; at least" in str(error)  # noqa: PT017
+        assert "needs at least" in str(error)  # noqa: PT017
         assert method in TREES
     else:
         sensible(answer, 64)
@@ -232,7 +232,7 @@ def test_plans_survive_their_json(method):
     again = read_plan(json.loads(json.dumps(plan.to_dict())))
     assert again.to_dict() == plan.to_dict()
     assert [c.mechanism.id for c in again.round([]).channels] == [c.mechanism.id for c in plan.round([]).channels]
-    assert plan.round([{}]) is None
+    assert plan.round([Answered(plan.round([]), {})]) is None
 
 
 def test_options_reach_their_method():
@@ -246,17 +246,18 @@ def test_options_reach_their_method():
 
 def test_wrong_tallies_are_named():
     plan = dc.Distribution(DOMAIN, epsilon=1, bins=8)
-    wave, leaf = (channel.mechanism for channel in plan.round([]).channels)
+    asked = plan.round([])
+    wave, leaf = (channel.mechanism for channel in asked.channels)
     good = {"wave": wave.tally([0, 1]), "leaf": leaf.tally(leaf.privatize([1, 2, 3]))}
-    with pytest.raises(dc.DiscreetError, match="missing"):
-        plan.estimate([{"wave": good["wave"]}])
+    with pytest.raises(dc.DiscreetError, match="needs a tally of channel 'leaf'"):
+        plan.estimate([Answered(asked, {"wave": good["wave"]})])
     with pytest.raises(dc.DiscreetError, match="belongs to mechanism"):
-        plan.estimate([good | {"leaf": good["wave"]}])
+        plan.estimate([Answered(asked, good | {"leaf": good["wave"]})])
     with pytest.raises(dc.DiscreetError, match="one round"):
-        plan.estimate([good, good])
+        plan.estimate([Answered(asked, good)] * 2)
     empty = Tally(wave.id, 0, np.zeros(wave.alphabet, dtype=np.int64))
-    with pytest.raises(dc.DiscreetError, match="0 reports"):
-        plan.estimate([good | {"wave": empty}])
+    with pytest.raises(dc.DiscreetError, match="at least 1 reports, not 0"):
+        plan.estimate([Answered(asked, good | {"wave": empty})])
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.plans.base import Estimate, format_number
+from discreet.plans.base import Answered, Estimate, format_number
 from discreet.plans.registry import read_plan
 
 WAGE = dc.Interval(0, 500_000)
@@ -53,12 +53,13 @@ def test_a_seed_repeats_a_simulation_and_no_seed_does_not():
 
 def test_merged_tallies_give_the_same_estimate():
     plan = dc.Mean(WAGE, epsilon=1, method="piecewise")
-    m = plan.round([]).channels[0].mechanism
+    asked = plan.round([])
+    m = asked.channels[0].mechanism
     reports = m.privatize(np.linspace(-1, 1, 1000), dc.Entropy.seeded(1))
-    whole = plan.estimate([{"all": m.tally(reports)}])
-    parts = plan.estimate([{"all": m.tally(reports[:300]) + m.tally(reports[300:])}])
+    whole = plan.estimate([Answered(asked, {"all": m.tally(reports)})])
+    parts = plan.estimate([Answered(asked, {"all": m.tally(reports[:300]) + m.tally(reports[300:])})])
     assert whole == parts
-    assert plan.round([{"all": m.tally(reports)}]) is None
+    assert plan.round([Answered(asked, {"all": m.tally(reports)})]) is None
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
+from discreet.plans.base import Answered
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean import answer as range_estimate
 from discreet.plans.range_mean.designs import Belief, RangeEncoder, predicted_variance, ranked
@@ -169,7 +170,7 @@ def test_end_to_end(wages, method, inner):
     assert low - (high - low) < inside.size < high + (high - low)
     assert answer.n == wages.size
     json.dumps(answer.to_dict(), allow_nan=False)
-    assert plan.round([{}]) is None
+    assert plan.round([Answered(plan.round([]), {})]) is None
 
 
 def test_auto_by_guess_prior_and_pilot(wages):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.plans.base import Answered
 from discreet.plans.registry import read_plan
 from discreet.plans.variance import SquaredDeviation
 
@@ -26,11 +27,11 @@ def test_each_person_answers_in_one_round_only():
     first = plan.round([])
     assert first.share == 0.5
     m = first.channels[0].mechanism
-    tally = {"number": m.tally(m.privatize(np.zeros(50)))}
-    second = plan.round([tally])
+    asked = Answered(first, {"number": m.tally(m.privatize(np.zeros(50)))})
+    second = plan.round([asked])
     assert second.number == 2
     assert 0 <= second.channels[0].encoder.centre <= 100
-    assert plan.round([tally, tally]) is None
+    assert plan.round([asked, asked]) is None
     answer = dc.simulate(plan, VALUES, seed=1)
     assert answer.n == VALUES.size
 
@@ -74,7 +75,7 @@ def test_plans_survive_their_json(options):
         (lambda: dc.Variance(dc.Categories(["a", "b"]), epsilon=1), "Interval"),
         (lambda: dc.Variance(DOMAIN, epsilon=1, method="magic"), "method is 'magic'"),
         (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round", bins=4), "bins"),
-        (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round").estimate([{}]), "both"),
+        (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round").estimate([]), "both"),
         (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round", mechanism="discrete-square-wave"), "size"),
     ],
 )

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import uvicorn
 import discreet as dc
 from discreet.device.client import Campaign, Collector
 from discreet.messages import uploads as envelope
-from discreet.plans.base import Channel, Estimate, Plan, Round
+from discreet.plans.base import Channel, Estimate, History, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.service import Settings, Store, create_app
 
@@ -130,13 +130,13 @@ class TwoRounds(Plan):
     def arguments(self) -> dict[str, Any]:
         return {"size": self.domain.size, "epsilon": self.epsilon, "level": self.level}
 
-    def round(self, tallies: Sequence[Any]) -> Round | None:
-        if len(tallies) == 2:
+    def round(self, history: History) -> Round | None:
+        if len(history) == 2:
             return None
-        return Round(len(tallies) + 1, (Channel("all", self.source, self.domain),), share=0.5 if not tallies else 1.0)
+        return Round(len(history) + 1, (Channel("all", self.source, self.domain),), share=0.5 if not history else 1.0)
 
-    def estimate(self, tallies: Sequence[Any]) -> Any:
-        n = sum(tally["all"].n for tally in tallies)
+    def estimate(self, history: History) -> Any:
+        n = sum(answered.n for answered in history)
         return Estimate(self.question, float(n), (0.0, 1.0), self.level, n, self.epsilon, self.method)
 
 

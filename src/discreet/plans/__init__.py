@@ -1,6 +1,6 @@
 """Plans: a question, the rounds that answer it, and the estimate."""
 
-from discreet.plans.base import Channel, Estimate, Plan, Round
+from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round
 from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
@@ -11,10 +11,12 @@ from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance
 
 __all__ = [
+    "Answered",
     "Channel",
     "Distribution",
     "Estimate",
     "Frequency",
+    "History",
     "Mean",
     "Means",
     "Plan",

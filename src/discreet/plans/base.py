@@ -1,9 +1,13 @@
-"""Plan, Round, Channel, Estimate: the pure state machine that every driver (simulation, files, service, Spark) runs.
+"""Plan, Round, Channel, Answered: the pure state machine that every driver (simulation, files, service, Spark) runs.
 
-`plan.round(tallies)` gives the next round, or None when the question can be answered; `plan.estimate(tallies)` answers
-it. A plan holds no data and does no input or output. A round may have several channels: groups of participants, drawn
-at random, who are asked differently (an attribute, a layer of a hierarchy). Each participant answers in exactly one
-channel of one round, once, with the whole epsilon (or in several that divide it: `Round.answers`).
+`plan.round(history)` gives the next round, or None when the question can be answered; `plan.estimate(history)` answers
+it. The history holds the rounds that were really asked, with their tallies: an estimate reads mechanisms and encoders
+from there, so a campaign that was started with an older version is answered from its own documents. A plan holds no
+data and does no input or output.
+
+A round may have several channels: groups of people, drawn at random, who are asked differently (an attribute, a layer
+of a hierarchy). Each person answers in exactly one channel of one round, once, with the whole epsilon (or in several
+that divide it: `Round.answers`).
 """
 
 import html
@@ -21,9 +25,6 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.privacy.exact import check_epsilon
 from discreet.tallies import Tally
-
-RoundTally = Mapping[str, Tally]
-"""The tally of each channel of a round, by the channel's key."""
 
 
 class Encoder(Protocol):
@@ -110,6 +111,40 @@ class Round:
         raise DiscreetError(f"round {self.number} has no channel {key!r}")
 
 
+@dataclass(frozen=True)
+class Answered:
+    """A round as it was asked, with the tallies of its answers.
+
+    Attributes
+    ----------
+    round : Round
+        The channels that were really sent, not those that today's version would make.
+    tallies : mapping
+        The tally of each channel, by the channel's key.
+    """
+
+    round: Round
+    tallies: Mapping[str, Tally]
+
+    @property
+    def n(self) -> int:
+        """Number of answers in all channels."""
+        return sum(tally.n for tally in self.tallies.values())
+
+    def tally(self, key: str, least: int = 0) -> Tally:
+        """Return the tally of a channel, after checking that it belongs to the channel's mechanism."""
+        if key not in self.tallies:
+            raise DiscreetError(f"round {self.round.number} needs a tally of channel {key!r}")
+        tally = self.round.channel(key).mechanism.check_tally(self.tallies[key])
+        if tally.n < least:
+            raise DiscreetError(f"channel {key!r} needs at least {least} reports, not {tally.n}")
+        return tally
+
+
+History = Sequence[Answered]
+"""The rounds so far, in the order in which they were asked."""
+
+
 class Plan(ABC):
     """A question and how it is answered."""
 
@@ -140,12 +175,12 @@ class Plan(ABC):
         return self
 
     @abstractmethod
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
-        """Return the round that follows the tallies so far, or None when there is none."""
+    def round(self, history: History) -> Round | None:
+        """Return the round that follows the rounds so far, or None when there is none."""
 
     @abstractmethod
-    def estimate(self, tallies: Sequence[RoundTally]) -> Any:
-        """Answer the question from the tallies of all rounds."""
+    def estimate(self, history: History) -> Any:
+        """Answer the question from the rounds that were asked; nothing is solved or drawn again."""
 
     def __repr__(self) -> str:
         return f"<plan: {self.question} by {self.method}, epsilon {self.epsilon:g}>"
@@ -157,11 +192,12 @@ class Plan(ABC):
         )
         return f"<table>{rows}</table>"
 
-    def only(self, tallies: Sequence[RoundTally]) -> Tally:
-        """Return the tally of a plan with one round and one channel."""
-        if len(tallies) != 1 or len(tallies[0]) != 1:
+    def only(self, history: History) -> tuple[Channel, Tally]:
+        """Return the channel and the tally of a plan with one round and one channel."""
+        if len(history) != 1 or len(history[0].round.channels) != 1:
             raise DiscreetError(f"{self.question} by {self.method} has one round with one channel")
-        return next(iter(tallies[0].values()))
+        channel = history[0].round.channels[0]
+        return channel, history[0].tally(channel.key)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ always kept; the shown one is post-processed to a distribution, which lowers its
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.estimation.simplex import norm_sub, project
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.registry import entries, mechanism
-from discreet.plans.base import Channel, Plan, Round, RoundTally
+from discreet.plans.base import Channel, History, Plan, Round
 from discreet.tallies import Tally
 
 LARGEST_UNARY = 4096
@@ -206,28 +206,31 @@ class Frequency(Plan):
             "tolerance": self.tolerance,
         } | self._options
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the only round."""
-        return None if tallies else Round(1, (Channel("all", self.mechanism, self.domain),))
+        return None if history else Round(1, (Channel("all", self.mechanism, self.domain),))
 
-    def estimate(self, tallies: Sequence[RoundTally]) -> FrequencyEstimate:
+    def estimate(self, history: History) -> FrequencyEstimate:
         """Return the frequencies."""
-        tally = self.mechanism.check_tally(self.only(tallies))
-        raw, errors = oracle_frequencies(self.mechanism, tally)
+        channel, tally = self.only(history)
+        oracle, asked = channel.mechanism, channel.encoder
+        if not isinstance(asked, Categories):
+            raise DiscreetError(f"frequencies need a channel for categories, not {asked!r}")
+        raw, errors = oracle_frequencies(oracle, tally)
         z = NormalDist().inv_cdf(0.5 + self.level / 2)
         intervals = np.clip(np.column_stack([raw - z * errors, raw + z * errors]), 0.0, 1.0)
         return FrequencyEstimate(
-            self.domain.labels,
-            POST[self.post](self.mechanism, tally, raw),
+            asked.labels,
+            POST[self.post](oracle, tally, raw),
             raw,
             errors,
             intervals,
             self.level,
             tally.n,
             self.epsilon,
-            self.method,
+            oracle.name,
             self.post,
-            self.mechanism.influence,
+            oracle.influence,
             (
                 "participants are a random sample: intervals are for the frequencies among those they were drawn from",
                 "each interval holds for its own category, not for all of them together",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Floats
-from discreet.plans.base import Channel, Encoder, Plan, Round
+from discreet.plans.base import Answered, Channel, Encoder, Plan, Round
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
 
@@ -58,10 +58,10 @@ def simulate(
     plan = plan.expecting(len(rows))
     entropy = Entropy() if seed is None else Entropy.seeded(seed)
     waiting = np.arange(len(rows))
-    tallies: list[dict[str, Tally]] = []
+    history: list[Answered] = []
     clipped = 0
-    while (asked := plan.round(tallies)) is not None:
-        if asked.share < 1 or len(asked.channels) > 1 or tallies:
+    while (asked := plan.round(history)) is not None:
+        if asked.share < 1 or len(asked.channels) > 1 or history:
             waiting = waiting[np.argsort(entropy.words(len(waiting)), kind="stable")]
         count = _asked(asked, len(waiting), len(rows))
         persons, waiting = waiting[:count], waiting[count:]
@@ -74,8 +74,8 @@ def simulate(
                 inputs = encoded.inputs if encoded else np.empty(0, dtype=np.int64)
                 clipped += encoded.clipped_low + encoded.clipped_high if encoded else 0
                 _add(tally, channel, channel.mechanism.tally(channel.mechanism.privatize(inputs, entropy)))
-        tallies.append(tally)
-    estimate = plan.estimate(tallies)
+        history.append(Answered(asked, tally))
+    estimate = plan.estimate(history)
     estimate.details["clipped_in_simulation"] = clipped
     return estimate
 
@@ -90,8 +90,8 @@ def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, 
 
     people, random, clipped = check_people(people), generator(seed), 0.0
     plan, waiting = plan.expecting(people), people
-    tallies: list[dict[str, Tally]] = []
-    while (asked := plan.round(tallies)) is not None:
+    history: list[Answered] = []
+    while (asked := plan.round(history)) is not None:
         count = _asked(asked, waiting, people)
         waiting -= count
         tally: dict[str, Tally] = {}
@@ -105,8 +105,8 @@ def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, 
                     _add(tally, channel, mechanism.draw_tally(inputs, shares, size, random))
                 else:
                     _add(tally, channel, draw_given(mechanism, inputs, held, random))
-        tallies.append(tally)
-    estimate = plan.estimate(tallies)
+        history.append(Answered(asked, tally))
+    estimate = plan.estimate(history)
     estimate.details["clipped_in_simulation"] = round(clipped)
     return estimate
 

@@ -7,7 +7,6 @@
 on average. The papers leave it in; it matters only for few people. Each person answers once, with the whole epsilon.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from discreet.domains import Encoded, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
+from discreet.plans.base import Channel, Estimate, History, Plan, Round, normal_interval
 from discreet.plans.distribution import Distribution
 from discreet.plans.mean.plan import best_mean_mechanism, decoded_mean
 
@@ -111,25 +110,22 @@ class Variance(Plan):
             "mechanism": self._name,
         } | self._options
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the round of the numbers, then that of their squared deviations."""
         if self.method == "distribution":
-            return self.distribution.round(tallies)
-        if not tallies:
+            return self.distribution.round(history)
+        if not history:
             return Round(1, (Channel("number", self.mechanism, self.domain),), share=0.5)
-        if len(tallies) == 1:
-            return Round(2, (Channel("square", self.mechanism, self._squares(tallies)),))
+        if len(history) == 1:
+            mean, _ = decoded_mean(history[0].round.channel("number").mechanism, history[0].tally("number"))
+            squares = SquaredDeviation(self.domain, self.domain.decode(min(max(mean, -1.0), 1.0)))
+            return Round(2, (Channel("square", self.mechanism, squares),))
         return None
 
-    def _squares(self, tallies: Sequence[RoundTally]) -> SquaredDeviation:
-        tally = self.mechanism.check_tally(tallies[0]["number"])
-        mean, _ = decoded_mean(self.mechanism, tally)
-        return SquaredDeviation(self.domain, self.domain.decode(min(max(mean, -1.0), 1.0)))
-
-    def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
+    def estimate(self, history: History) -> Estimate:
         """Return the variance."""
         if self.method == "distribution":
-            answer = self.distribution.estimate(tallies).variance
+            answer = self.distribution.estimate(history).variance
             return Estimate(
                 self.question,
                 answer.value,
@@ -141,12 +137,15 @@ class Variance(Plan):
                 answer.assumed,
                 answer.details,
             )
-        if len(tallies) != 2:
-            raise DiscreetError(f"a variance in two rounds needs the tallies of both, not of {len(tallies)}")
-        first, second = tallies[0]["number"], self.mechanism.check_tally(tallies[1]["square"])
-        _, error = decoded_mean(self.mechanism, first)
-        squares = self._squares(tallies)
-        mean, spread = decoded_mean(self.mechanism, second)
+        if len(history) != 2:
+            raise DiscreetError(f"a variance in two rounds needs the tallies of both, not of {len(history)}")
+        first, second = history[0].tally("number"), history[1].tally("square")
+        channel = history[1].round.channel("square")
+        squares = channel.encoder
+        if not isinstance(squares, SquaredDeviation):
+            raise DiscreetError("the second round of a variance asks for squared deviations; this one does not")
+        _, error = decoded_mean(history[0].round.channel("number").mechanism, first)
+        mean, spread = decoded_mean(channel.mechanism, second)
         value = squares.decode(mean) - (error * self.domain.width / 2) ** 2
         standard_error = spread * squares.largest / 2
         low, high = normal_interval(value, standard_error, self.level)
@@ -158,7 +157,7 @@ class Variance(Plan):
             self.level,
             first.n + second.n,
             self.epsilon,
-            f"two-round {self.mechanism.name}",
+            f"two-round {channel.mechanism.name}",
             (
                 f"values outside {self.domain} count as its nearest end",
                 "participants of both rounds are random samples of the same people",

@@ -21,7 +21,7 @@ from discreet.estimation.fit import Fit, goodness_of_fit
 from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.optimize import threads
-from discreet.plans.base import Plan, Round
+from discreet.plans.base import Answered, Plan, Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
@@ -138,7 +138,7 @@ class Campaigns:
         if int(rounds[-1]["n"]) == 0:
             raise Conflict(f"round {rounds[-1]['number']} has no report yet: closing it would answer nothing")
         try:
-            plan_of(row["plan"]).round(self.tallies(rounds))
+            plan_of(row["plan"]).round(self.history(rounds))
         except (DiscreetError, ArithmeticError, np.linalg.LinAlgError) as error:
             raise Conflict(f"round {rounds[-1]['number']} cannot be closed yet: {error}") from None
 
@@ -148,7 +148,7 @@ class Campaigns:
             row, rounds = self.find(identifier), self.store.rounds(identifier)
             if row["finished"] or not rounds[-1]["closed"]:
                 return
-            following = plan_of(row["plan"]).round(self.tallies(rounds))
+            following = plan_of(row["plan"]).round(self.history(rounds))
             if following is None:
                 self.store.finish(identifier)
                 return
@@ -238,6 +238,12 @@ class Campaigns:
         """Return the live tally of each round, by channel."""
         return [self.store.round_tally(row["id"], Asked.read(row["document"])) for row in rounds]
 
+    def history(self, rounds: Iterable[RowMapping]) -> list[Answered]:
+        """Return the rounds as they were asked, with their live tallies: what the plan is told."""
+        listed = list(rounds)
+        asked = [Asked.read(row["document"]).round for row in listed]
+        return [Answered(*one) for one in zip(asked, self.tallies(listed), strict=True)]
+
     def progress(self, identifier: bytes) -> dict[str, Any]:
         """Return how far the campaign is: rounds, counts, targets, days. Counts only."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
@@ -297,8 +303,9 @@ class Campaigns:
         computing = self._computing.setdefault(key[0], threading.Lock())
         with computing, threads.single():  # what is asked twice is computed once
             if key not in self._estimates:
-                tallies = self.tallies(rounds)
-                found = _estimate(row, tallies) if what == "estimate" else _fit(rounds, tallies)
+                found = (
+                    _estimate(row, self.history(rounds)) if what == "estimate" else _fit(rounds, self.tallies(rounds))
+                )
                 while len(self._estimates) >= _KEPT:
                     self._estimates.pop(next(iter(self._estimates)))
                 self._estimates[key] = found | {"n": n}
@@ -311,11 +318,11 @@ class Campaigns:
         return [self.store.rebuild(identifier, row["id"], Asked.read(row["document"])) for row in rounds]
 
 
-def _estimate(row: RowMapping, tallies: list[dict[str, Tally]]) -> dict[str, Any]:
+def _estimate(row: RowMapping, history: list[Answered]) -> dict[str, Any]:
     try:
-        found = plan_of(row["plan"]).estimate(tallies)
+        found = plan_of(row["plan"]).estimate(history)
     except (DiscreetError, ArithmeticError, LookupError) as error:
-        sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(tallies) + 1} has not begun"
+        sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(history) + 1} has not begun"
         return {
             "withheld": True,
             "reason": f"the question cannot be answered yet: {sentence}",

@@ -70,7 +70,7 @@ class Views:
         with self._lock:  # one at a time: two dashboards of the same campaign wait for one computation
             if key not in self._answers:
                 try:
-                    found = shown(plan_of(row["plan"]).estimate(self.campaigns.tallies(rounds)))
+                    found = shown(plan_of(row["plan"]).estimate(self.campaigns.history(rounds)))
                 except (DiscreetError, ArithmeticError, LookupError) as error:
                     reason = str(error) if isinstance(error, DiscreetError) else "the next round has not begun"
                     found = {"kind": "withheld", "reason": reason, "n": n, "minimum": int(row["minimum"])}

@@ -135,8 +135,7 @@ def ours(plan: Adaptive, x: Floats, seed: int) -> tuple[float, bool]:
     """Return n times the error of one collection by our plan, and whether the second round was adapted."""
     pilot = _pilot(x, plan.first_share, seed)
     tally = plan.first.tally(plan.first.privatize(pilot, Entropy.seeded(seed)))
-    second, adapted = plan.second(tally)
-    plan._seconds.clear()  # nobody asks twice here
+    second, adapted = plan.adapt(plan.first, tally)
     return two_rounds(plan, x, float(second.variance(x).mean())).n_mse(float(x.var())), adapted
 
 

@@ -20,7 +20,7 @@ from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.base import Channel
+from discreet.plans.base import Answered, Channel, Round
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answer import direct, moments_within, ratio, reconstruct
 from discreet.plans.range_mean.designs import Belief, RangeEncoder, predicted_variance
@@ -307,7 +307,7 @@ def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[s
         order = rng.permutation(question.values)
         size = round(plan.pilot * order.size)
         pilot = Crowd(first.mechanism, first.encoder.encode(order[:size]).inputs).tally(rng)
-        second = _asked(plan, [{"pilot": pilot}])
+        second = _asked(plan, [Answered(Round(1, (first,)), {"pilot": pilot})])
         assert isinstance(second.mechanism, Ranged)
         assert isinstance(second.encoder, RangeEncoder)
         tally = Crowd(second.mechanism, second.encoder.encode(order[size:]).inputs).tally(rng)
@@ -317,7 +317,7 @@ def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[s
     return {"rmse": float(np.sqrt(np.mean(np.square(errors)))), "bias": float(np.mean(errors))}
 
 
-def _asked(plan: RangeMean, tallies: list[dict[str, Tally]]) -> Channel:
-    asked = plan.round(tallies)
+def _asked(plan: RangeMean, history: list[Answered]) -> Channel:
+    asked = plan.round(history)
     assert asked is not None
     return asked.channels[0]

@@ -18,7 +18,7 @@ from discreet.estimation.em import ems
 from discreet.estimation.functionals import Functional, Mean, Quantile, Range, Variance
 from discreet.mechanisms.base import Floats
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Bucket
+from discreet.plans.base import Answered, Bucket, Round
 from discreet.plans.distribution import Distribution
 from discreet.plans.mean import Mean as MeanPlan
 from discreet.plans.simulate import simulate
@@ -256,7 +256,7 @@ def coverage_cell(name: str, epsilon: float, n: int, trials: int) -> Cell:
         entropy = Entropy.seeded(int(random.integers(2**62)))
         reports = leaf.mechanism.privatize(random.choice(f.size, asked, p=f), entropy)
         tallies = {"wave": Tally(wave.mechanism.id, n - asked, counts), "leaf": leaf.mechanism.tally(reports)}
-        answer = plan.estimate([tallies])
+        answer = plan.estimate([Answered(Round(1, (wave, leaf)), tallies)])
         numbers = [answer.mean, answer.variance, answer.median, answer.quantile(0.9)]
         numbers += [answer.range(0.6, 0.7), answer.range(0.5, 0.9), answer.range(0.25, 0.35)]
         hits += [e.interval[0] <= truth <= e.interval[1] for e, truth in zip(numbers, truths, strict=True)]

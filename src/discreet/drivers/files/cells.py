@@ -11,6 +11,7 @@ import pyarrow as pa
 from discreet.drivers.files.values import Mask
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Array, Mechanism
+from discreet.plans.base import Encoder
 from discreet.tallies import Tally
 
 Tallies = dict[str, Tally]
@@ -24,13 +25,17 @@ def merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Tallies:
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of reports: one channel of one round of one question."""
+    """A column of reports: one channel of one round of one question.
+
+    Files of 0.1 do not say with which encoder they were asked; then it is None.
+    """
 
     name: str
     question: str
     round: int
     key: str
     mechanism: Mechanism
+    encoder: Encoder | None = None
 
     @property
     def is_packed(self) -> bool:

@@ -22,7 +22,8 @@ from discreet.domains import Categories, Interval
 from discreet.drivers.files.cells import Cell, Tallies, tally_cells
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism
-from discreet.plans.base import Plan
+from discreet.plans.base import Answered, Channel, Encoder, Plan, Round
+from discreet.plans.encoders import read_encoder
 from discreet.plans.registry import QUESTIONS, read_plan
 from discreet.privacy.ledger import rational, shown, total
 from discreet.tallies import Tally
@@ -111,8 +112,8 @@ class Collection:
         from discreet.drivers.files.stage import Stage
 
         past = previous or Reports(self, ())
-        grouped = past.rounds(tallies or {})
-        rounds = {column: plan.round(grouped[column]) for column, plan in self.questions.items()}
+        histories = past.histories(tallies or {})
+        rounds = {column: plan.round(histories[column]) for column, plan in self.questions.items()}
         alive = {column: asked for column, asked in rounds.items() if asked is not None}
         return Stage(self, alive, past) if alive else None
 
@@ -140,24 +141,27 @@ class Reports:
         """Count a batch of reports."""
         return tally_cells(self.cells, batch)
 
-    def rounds(self, tallies: Mapping[str, Tally]) -> dict[str, list[dict[str, Tally]]]:
-        """Return the tallies as plans want them: for each question a list of rounds."""
-        grouped: dict[str, list[dict[str, Tally]]] = {column: [] for column in self.collection.questions}
-        for cell in sorted(self.cells, key=lambda cell: cell.round):
-            rounds = grouped[cell.question]
-            while len(rounds) < cell.round:
-                rounds.append({})
-            empty = Tally(cell.mechanism.id, 0, cell.mechanism.tally([]).counts)
-            rounds[cell.round - 1][cell.key] = tallies.get(cell.name, empty)
-        return grouped
+    def histories(self, tallies: Mapping[str, Tally]) -> dict[str, list[Answered]]:
+        """Return the rounds of each question as they were asked, with their tallies: what plans are told."""
+        return {column: self._history(column, plan, tallies) for column, plan in self.collection.questions.items()}
+
+    def _history(self, column: str, plan: Plan, tallies: Mapping[str, Tally]) -> list[Answered]:
+        own = [cell for cell in self.cells if cell.question == column]
+        history: list[Answered] = []
+        for number in sorted({cell.round for cell in own}):
+            cells = [cell for cell in own if cell.round == number]
+            channels = tuple(Channel(cell.key, cell.mechanism, _encoder(cell, plan, history)) for cell in cells)
+            counted = {cell.key: tallies.get(cell.name) or cell.mechanism.tally([]) for cell in cells}
+            history.append(Answered(Round(number, channels, self.shares.get((column, number), 1.0)), counted))
+        return history
 
     def estimate(self, tallies: Mapping[str, Tally]) -> dict[str, Any]:
         """Answer every question."""
-        grouped = self.rounds(tallies)
+        histories = self.histories(tallies)
         answers = {}
         for column, plan in self.collection.questions.items():
             try:
-                answers[column] = plan.estimate(grouped[column])
+                answers[column] = plan.estimate(histories[column])
             except DiscreetError as error:
                 raise DiscreetError(f"column {column!r}: {error}") from None
         return answers
@@ -182,6 +186,7 @@ class Reports:
                     "share": self.shares.get((cell.question, cell.round), 1.0),
                     "mechanism": cell.mechanism.to_document(),
                 }
+                | ({} if cell.encoder is None else {"encoder": cell.encoder.to_dict()})
                 for cell in self.cells
             ],
         }
@@ -209,6 +214,7 @@ class Reports:
                     int(item["round"]),
                     str(item["channel"]),
                     Mechanism.from_document(item["mechanism"]),
+                    read_encoder(item["encoder"]) if "encoder" in item else None,
                 )
                 for item in document["reports"]
             ]
@@ -220,7 +226,11 @@ class Reports:
         for cell in cells:
             if cell.question not in plans:
                 raise WireError(f"column {cell.name!r} answers {cell.question!r}, which is not asked")
-            _adopt(plans[cell.question], cell)
+            if cell.mechanism.epsilon > plans[cell.question].epsilon:
+                raise WireError(
+                    f"column {cell.name!r} has epsilon {cell.mechanism.epsilon:g}; "
+                    f"its plan allows {plans[cell.question].epsilon:g}"
+                )
         return Reports(collection, cells, shares)
 
     @staticmethod
@@ -241,23 +251,11 @@ def document_of(schema: Any, where: str = "the table") -> bytes:
     raise WireError(f"{where} holds no reports of discreet: its metadata have no document")
 
 
-def _adopt(plan: Plan, cell: Cell) -> None:
-    """Let the plan decode with the very mechanism that made the reports.
-
-    A solver of another version may choose slightly other weights for the same plan; those of the document are right.
-    """
-    if cell.mechanism.epsilon > plan.epsilon:
-        raise WireError(
-            f"column {cell.name!r} has epsilon {cell.mechanism.epsilon:g}; its plan allows {plan.epsilon:g}"
-        )
-    if cell.round > 1:
-        return  # follows from the tallies of the rounds before
-    asked = plan.round([])
-    if asked is not None and asked.channel(cell.key).mechanism.id == cell.mechanism.id:
-        return
-    if asked is not None and len(asked.channels) == 1 and hasattr(plan, "mechanism"):
-        plan.mechanism = cell.mechanism
-        again = plan.round([])
-        if again is not None and again.channels[0].mechanism.id == cell.mechanism.id:
-            return
-    raise WireError(f"column {cell.name!r} was made with another mechanism than this version of discreet would use")
+def _encoder(cell: Cell, plan: Plan, history: list[Answered]) -> Encoder:
+    """Return the encoder that a column was asked with; for a file of 0.1, the one that its plan asks with now."""
+    if cell.encoder is not None:
+        return cell.encoder
+    asked = plan.round(history)
+    if asked is None:
+        raise WireError(f"column {cell.name!r} is of round {cell.round}, which its plan does not have")
+    return asked.channel(cell.key).encoder

@@ -31,7 +31,8 @@ class Stage:
             alone = len(asked.channels) == 1 and asked.number == 1 and self._spans[column] == (0, 1 << 64)
             for channel in asked.channels:
                 name = column if alone else f"{column}/{asked.number}/{channel.key}"
-                self.cells[column, channel.key] = Cell(name, column, asked.number, channel.key, channel.mechanism)
+                asked_with = channel.mechanism, channel.encoder
+                self.cells[column, channel.key] = Cell(name, column, asked.number, channel.key, *asked_with)
         self.reports = Reports(collection, (*past.cells, *self.cells.values()), past.shares | self._shares())
 
     def _shares(self) -> dict[tuple[str, int], float]:

@@ -1,7 +1,7 @@
 """Designs of a distribution: who is asked what, and how the answers become a histogram with its uncertainty.
 
-A design is fixed before any report: it gives the channels of the one round, and later fits their tallies. The
-mathematics is in `discreet.estimation`; here mechanisms, encoders and tallies meet it.
+A design is fixed before any report: it gives the channels of the one round, and later fits the tallies of the channels
+that were really asked. The mathematics is in `discreet.estimation`; here mechanisms, encoders and tallies meet it.
 
 * `Wave`: Square Wave from everyone; EM, EMS or a log-spline.                                  [square-wave, section 5]
 * `TwoPhase`: HM-NP from everyone; 2PEM, joint EM or joint EMS.                                 [n-output, section 4.2]
@@ -10,7 +10,7 @@ mathematics is in `discreet.estimation`; here mechanisms, encoders and tallies m
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.operators import Operator
-from discreet.plans.base import Bucket, Channel
+from discreet.plans.base import Answered, Bucket, Channel
 from discreet.plans.frequency import best_oracle, oracle_frequencies
 from discreet.tallies import Tally
 
@@ -64,18 +64,8 @@ class Design(ABC):
     channels: tuple[Channel, ...]
 
     @abstractmethod
-    def fit(self, tallies: Mapping[str, Tally]) -> Fit:
+    def fit(self, answered: Answered) -> Fit:
         """Return the histogram."""
-
-    def tally(self, tallies: Mapping[str, Tally], key: str = "all", least: int = 1) -> Tally:
-        """Return the tally of a channel, or say what is wrong with it."""
-        channel = next(c for c in self.channels if c.key == key)
-        if key not in tallies:
-            raise DiscreetError(f"the tally of channel {key!r} is missing; a distribution needs all of its channels")
-        tally = channel.mechanism.check_tally(tallies[key])
-        if tally.n < least:
-            raise DiscreetError(f"channel {key!r} has {tally.n} reports; at least {least} are needed")
-        return tally
 
 
 SMOOTH = "intervals take the density as smooth on the scale of the wave; heaped values need method='auto' or 'hybrid'"
@@ -94,10 +84,10 @@ class Wave(Design):
             raise DiscreetError(f"wave is {self.source.name!r}; a mechanism for numbers is needed")
         self.channels = (Channel("all", self.source, domain),)
 
-    def fit(self, tallies: Mapping[str, Tally]) -> Fit:
+    def fit(self, answered: Answered) -> Fit:
         """Return the histogram of largest (smoothed, penalised) likelihood."""
-        counts = self.tally(tallies).counts
-        channel: Operator = self.source.operator(self.bins)
+        counts = answered.tally("all", least=1).counts
+        channel: Operator = answered.round.channel("all").mechanism.operator(self.bins)
         details: dict[str, Any] = {}
         if self.kind == "spline":
             posterior = log_spline(channel, counts)
@@ -124,10 +114,10 @@ class TwoPhase(Design):
         self.source = mechanism("hybrid-np", epsilon)
         self.channels = (Channel("all", self.source, domain),)
 
-    def fit(self, tallies: Mapping[str, Tally]) -> Fit:
+    def fit(self, answered: Answered) -> Fit:
         """Return the histogram from both kinds of report."""
-        counts = self.tally(tallies).counts
-        parts: Sequence[Mechanism] = self.source.parts if isinstance(self.source, Mixture) else [self.source]
+        counts, source = answered.tally("all", least=1).counts, answered.round.channel("all").mechanism
+        parts: Sequence[Mechanism] = source.parts if isinstance(source, Mixture) else [source]
         cuts = np.cumsum([part.alphabet for part in parts])[:-1]
         split = np.split(counts, cuts)
         operators: list[Operator] = [part.operator(self.bins) for part in parts]
@@ -157,21 +147,21 @@ class Flat(Design):
         self.oracle, _ = best_oracle(epsilon, self.cells)
         self.channels = (Channel("all", self.oracle, Bucket(domain, self.cells)),)
 
-    def fit(self, tallies: Mapping[str, Tally]) -> Fit:
+    def fit(self, answered: Answered) -> Fit:
         """Return the coarse frequencies, spread evenly."""
-        tally = self.tally(tallies, least=2)
-        raw = oracle_frequencies(self.oracle, tally)[0]
-        f, finer = norm_sub(raw), self.bins // self.cells
+        tally, oracle = answered.tally("all", least=2), answered.round.channel("all").mechanism
+        raw = oracle_frequencies(oracle, tally)[0]
+        f, finer = norm_sub(raw), self.bins // raw.size
 
         def spread(part: Floats) -> Floats:
             return np.asarray(np.repeat(part, finer, axis=-1) / finer)
 
         def errors() -> Floats:
-            return spread(oracle_errors(self.oracle, tally.n, f, ERROR_DRAWS, 0))
+            return spread(oracle_errors(oracle, tally.n, f, ERROR_DRAWS, 0))
 
-        assumed = (f"values are spread evenly within each of {self.cells} cells",)
+        assumed = (f"values are spread evenly within each of {raw.size} cells",)
         fine, unbiased = spread(f), spread(raw)
-        return Fit(fine, DrawnUncertainty(fine, unbiased, errors), unbiased, {"cells": self.cells}, assumed)
+        return Fit(fine, DrawnUncertainty(fine, unbiased, errors), unbiased, {"cells": raw.size}, assumed)
 
 
 class Tree(Design):
@@ -195,11 +185,13 @@ class Tree(Design):
             for i, (oracle, size) in enumerate(zip(oracles, self.sizes, strict=True), 1)
         )
 
-    def fit(self, tallies: Mapping[str, Tally]) -> Fit:
+    def fit(self, answered: Answered) -> Fit:
         """Return the leaves that agree with all layers."""
-        parts = [(channel.mechanism, self.tally(tallies, channel.key, least=2)) for channel in self.channels]
+        channels = answered.round.channels
+        parts = [(channel.mechanism, answered.tally(channel.key, least=2)) for channel in channels]
         if self.kind == "haar":
             return self._haar(parts)
+        sizes = [oracle.size for oracle, _ in parts]
         layers = [oracle_frequencies(oracle, tally)[0] for oracle, tally in parts]
         variances = np.array([oracle.mean_variance / tally.n for oracle, tally in parts]) if self.weighted else None
         raw = consistent(layers, variances)
@@ -209,12 +201,12 @@ class Tree(Design):
             # The estimate is linear: the errors of the leaves are those around an even tree.
             even = [
                 oracle_errors(oracle, tally.n, f.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i) + 1 / size
-                for i, (size, (oracle, tally)) in enumerate(zip(self.sizes, parts, strict=True))
+                for i, (size, (oracle, tally)) in enumerate(zip(sizes, parts, strict=True))
             ]
             rows = range(ERROR_DRAWS)
             return np.stack([consistent([layer[k] for layer in even], variances) for k in rows]) - 1 / self.bins
 
-        return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": self.sizes})
+        return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": sizes})
 
     def _haar(self, parts: Sequence[tuple[Mechanism, Tally]]) -> Fit:
         """The leaves from the differences of all layers."""
@@ -231,7 +223,7 @@ class Tree(Design):
             drawn = [deviation * random.standard_normal((ERROR_DRAWS, deviation.size)) for deviation in deviations]
             return np.stack([haar_leaves([layer[k] for layer in drawn], 0.0) for k in range(ERROR_DRAWS)])
 
-        return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": self.sizes})
+        return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": [source.size for source, _ in parts]})
 
 
 def layer_sizes(bins: int, branching: int) -> list[int]:

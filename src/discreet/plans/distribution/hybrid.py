@@ -14,8 +14,6 @@ There are three readings of the reports, and the answer is their average, weight
   spline's is e to the nats of evidence that it gains, less 8: on smooth data noise gains up to 6, heaps 12 to 400.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from discreet.domains import Interval
@@ -27,10 +25,9 @@ from discreet.estimation.intervals import UNDERSMOOTHING
 from discreet.estimation.spline import Posterior, SplineModel, log_spline, softmax
 from discreet.estimation.uncertainty import PosteriorUncertainty
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Bucket, Channel
+from discreet.plans.base import Answered, Bucket, Channel
 from discreet.plans.distribution.designs import Design, Fit
 from discreet.plans.frequency import best_oracle, oracle_frequencies
-from discreet.tallies import Tally
 
 SHARE = 0.08
 """Part of the people who report their bucket through an oracle: 5 % miss small heaps, 15 % cost on smooth data."""
@@ -78,16 +75,16 @@ class Hybrid(Design):
             Channel("leaf", self.leaf, buckets, share),
         )
 
-    def fit(self, tallies: Mapping[str, Tally]) -> Fit:
+    def fit(self, answered: Answered) -> Fit:
         """Return the average of the three readings, or the spiky one."""
-        counts = self.tally(tallies, "wave").counts
-        leaf = self.tally(tallies, "leaf", least=0)
-        channel = self.wave.operator()
+        counts, leaf = answered.tally("wave", least=1).counts, answered.tally("leaf")
+        channel = answered.round.channel("wave").mechanism.operator()
+        oracle = answered.round.channel("leaf").mechanism
         if leaf.n < 2:  # hardly anyone was asked: the wave speaks alone
             alone = log_spline(channel, counts)
             loose = PosteriorUncertainty(lambda: log_spline(channel, counts, undersmoothing=UNDERSMOOTHING))
             return Fit(alone.f, loose, None, {"spikes": False, "smoothness": alone.smoothness}, (EVEN,))
-        estimates = (oracle_frequencies(self.leaf, leaf)[0], self.leaf.p, self.leaf.q, float(leaf.n))
+        estimates = (oracle_frequencies(oracle, leaf)[0], oracle.p, oracle.q, float(leaf.n))
         found = candidates(channel, counts, estimates, parsimony=self.parsimony)
         f, weights = found.spiky.f, {"spiky": 1.0}
         if self.averaged:

@@ -6,13 +6,13 @@ shows spikes; the server then weighs a smooth and a spiky reading by how well th
 docs/papers/square-wave.md sets it beside the papers' methods, and says where it loses.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.plans.base import Plan, Round, RoundTally
+from discreet.plans.base import History, Plan, Round
 from discreet.plans.distribution.answer import DistributionEstimate
 from discreet.plans.distribution.designs import Design, Flat, Tree, TwoPhase, Wave
 from discreet.plans.distribution.hybrid import Hybrid
@@ -101,28 +101,27 @@ class Distribution(Plan):
             "level": self.level,
         } | self._options
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the only round."""
-        return None if tallies else Round(1, self.design.channels)
+        return None if history else Round(1, self.design.channels)
 
-    def estimate(self, tallies: Sequence[RoundTally]) -> DistributionEstimate:
+    def estimate(self, history: History) -> DistributionEstimate:
         """Return the histogram with what can be read off it."""
-        if len(tallies) != 1:
-            raise DiscreetError(f"a distribution by {self.method} has one round, not {len(tallies)}")
-        fit = self.design.fit(tallies[0])
+        if len(history) != 1:
+            raise DiscreetError(f"a distribution by {self.method} has one round, not {len(history)}")
+        fit = self.design.fit(history[0])
         assumed = (
             f"values outside {self.domain} count as its nearest end",
             "participants are a random sample: intervals are for those they were drawn from",
             "each interval holds for its own number, not for all of them together",
             *fit.assumed,
         )
-        n = sum(tally.n for tally in tallies[0].values())
         return DistributionEstimate(
             self.domain,
             fit.f,
             fit.uncertainty,
             self.level,
-            n,
+            history[0].n,
             self.epsilon,
             self.method,
             fit.raw,

@@ -16,8 +16,7 @@ what n s reports fail to teach costs about K / (n s). The sum is least at s = sq
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -28,7 +27,7 @@ from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.numeric.adaptive_additive import adaptive_additive
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
-from discreet.plans.base import Bucket, Channel, Encoder, Estimate, Plan, Round, RoundTally, normal_interval
+from discreet.plans.base import Answered, Bucket, Channel, Encoder, Estimate, History, Plan, Round, normal_interval
 from discreet.tallies import Tally
 
 BINS = 64
@@ -86,7 +85,6 @@ class Adaptive:
     reuse: bool = True
     decode: str = "average"
     people: int | None = None
-    _seconds: dict[bytes, tuple[Mechanism, bool]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.pilot not in PILOTS:
@@ -124,7 +122,7 @@ class Adaptive:
         """The knots of the adapted mechanism; what is learnt is the mass on them."""
         return np.linspace(-1.0, 1.0, useful_knots(self.epsilon))
 
-    def learnt(self, tally: Tally) -> Floats:
+    def learnt(self, first: Mechanism, tally: Tally) -> Floats:
         """Return the mass on the knots that the first round shows, with a little of the uniform one.
 
         A value between two knots counts as rounded to one of them, as the mechanism will round it; so atoms stay atoms.
@@ -133,68 +131,65 @@ class Adaptive:
         from discreet.estimation.shapes import averaged
         from discreet.operators import spread
 
-        if self.pilot == "broad-lp":  # its knots are these knots
-            likely = em(self.first.operator(), tally.counts, epsilon=self.epsilon).f
-            found = averaged(self.first.matrix(), tally.counts, likely)
+        if self.pilot == "broad-lp" and np.array_equal(first.inputs, self.knots):
+            likely = em(first.operator(), tally.counts, epsilon=self.epsilon).f
+            found = averaged(first.matrix(), tally.counts, likely)
         else:
-            found = spread(self.knots, self._buckets) @ self._histogram(tally)
+            histogram = self._histogram(first, tally)
+            found = spread(self.knots, histogram.size) @ histogram
         trust = tally.n / (tally.n + DOUBT)
         return np.asarray(trust * np.maximum(found, 0.0) / found.sum() + (1 - trust) / self.knots.size)
 
-    @property
-    def _buckets(self) -> int:
-        return BINS if self.first.numeric else self.first.size
-
-    def _histogram(self, tally: Tally) -> Floats:
+    def _histogram(self, first: Mechanism, tally: Tally) -> Floats:
         """Return the histogram over equal buckets that the pilot's reports show."""
         from discreet.estimation.em import em
         from discreet.estimation.two_phase import two_phase_em
 
-        if isinstance(self.first, Mixture):
-            cut = self.first.parts[0].alphabet
-            small, wide = (part.operator(BINS) for part in self.first.parts)
+        if isinstance(first, Mixture):
+            cut = first.parts[0].alphabet
+            small, wide = (part.operator(BINS) for part in first.parts)
             return two_phase_em(wide, tally.counts[cut:], small, tally.counts[:cut]).f
-        return em(self.first.operator(self._buckets), tally.counts, epsilon=self.epsilon).f
+        return em(first.operator(BINS if first.numeric else first.size), tally.counts, epsilon=self.epsilon).f
 
-    def second(self, tally: Tally) -> tuple[Mechanism, bool]:
-        """Return the second round's mechanism, and whether it is adapted (else the fallback); solved once a tally."""
-        key = tally.to_bytes()
-        if key not in self._seconds:
-            self._seconds[key] = self._adapt(tally)
-        return self._seconds[key]
-
-    def _adapt(self, tally: Tally) -> tuple[Mechanism, bool]:
-        fallback = self.first if self.first.numeric else mechanism("minimax", self.epsilon)
+    def adapt(self, first: Mechanism, tally: Tally) -> tuple[Mechanism, bool]:
+        """Return the second round's mechanism for what the first showed, and whether it is adapted or the fallback."""
+        fallback = first if first.numeric else mechanism("minimax", self.epsilon)
         if tally.n == 0:
             return fallback, False
-        mass = self.learnt(tally)
+        mass = self.learnt(first, tally)
         adapted = adaptive_additive(self.epsilon, prior=mass.tolist())
         pays = adapted.variance(self.knots) @ mass < GAIN * (fallback.variance(self.knots) @ mass)
         return (adapted, True) if pays else (fallback, False)
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return round one, then round two for what round one showed."""
-        if len(tallies) == 0:
+        if len(history) == 0:
             encoder: Encoder = self.domain if self.first.numeric else Bucket(self.domain, self.first.size)
             return Round(1, (Channel("pilot", self.first, encoder),), share=self.first_share)
-        if len(tallies) == 1:
-            return Round(2, (Channel("adapted", self.second(tallies[0]["pilot"])[0], self.domain),))
+        if len(history) == 1:
+            first = history[0].round.channel("pilot").mechanism
+            return Round(2, (Channel("adapted", self.adapt(first, history[0].tally("pilot"))[0], self.domain),))
         return None
 
-    def estimate(self, plan: Plan, tallies: Sequence[RoundTally]) -> Estimate:
+    def estimate(self, plan: Plan, history: History) -> Estimate:
         """Return the weighted mean of both rounds, with its interval."""
-        if len(tallies) != 2 or set(tallies[0]) != {"pilot"} or set(tallies[1]) != {"adapted"}:
+        if len(history) != 2:
             raise DiscreetError(f"mean by {plan.method} needs the tallies of two rounds, pilot and adapted")
-        pilot, main = self.first.check_tally(tallies[0]["pilot"]), tallies[1]["adapted"]
-        second, adapted = self.second(pilot)
-        second.check_tally(main)
+        return self.pooled(plan, history[0], history[1], "pilot", "adapted")
+
+    def pooled(self, plan: Plan, first_round: Answered, second_round: Answered, pilot_key: str, key: str) -> Estimate:
+        """Return the weighted mean of a channel of each round, with its interval."""
+        pilot, main = first_round.tally(pilot_key), second_round.tally(key)
+        first, second = first_round.round.channel(pilot_key).mechanism, second_round.round.channel(key).mechanism
+        adapted = second.name == "adaptive-additive" and second.id != first.id  # otherwise the fallback was asked
         parts = [(second, main)]
-        if self.reuse and self.first.numeric and pilot.n >= 2:
-            parts.insert(0, (self.first, pilot))
+        if self.reuse and first.numeric and pilot.n >= 2:
+            parts.insert(0, (first, pilot))
         mean, error, weights = weighted_mean(parts)
         if self.decode == "plug-in":
             mean, error = self._plug_in(parts)
-        value, scale = self.domain.decode(mean), self.domain.width / 2
+        domain = asked_domain(second_round.round.channel(key).encoder)
+        value, scale = domain.decode(mean), domain.width / 2
         said = "round two used noise made for what round one showed"
         if not adapted:
             said = f"adapting could not pay here: round two was asked with {second.name} as well"
@@ -209,7 +204,7 @@ class Adaptive:
             sum(tally.n for tally in (pilot, main)),
             plan.epsilon,
             plan.method,
-            (f"values outside {self.domain} count as its nearest end", said, unbiased),
+            (f"values outside {domain} count as its nearest end", said, unbiased),
             {"standard_error": error * scale, "adapted": adapted, "weights": weights, "pilot_reports": pilot.n},
         )
 
@@ -220,6 +215,14 @@ class Adaptive:
 
         channel, counts = joint([m.operator(BINS) for m, _ in parts], [tally.counts for _, tally in parts])
         return likely_mean(channel, counts, 2 * bucket_centres(BINS) - 1, epsilon=self.epsilon)
+
+
+def asked_domain(encoder: Encoder) -> Interval:
+    """Return the interval that a channel for numbers was asked with."""
+    domain = getattr(encoder, "domain", encoder)
+    if not isinstance(domain, Interval):
+        raise DiscreetError(f"a mean needs a channel for numbers of an interval, not {encoder!r}")
+    return domain
 
 
 def weighted_mean(parts: list[tuple[Mechanism, Tally]]) -> tuple[float, float, list[float]]:

@@ -1,7 +1,6 @@
 """Mean: the average of a number over the participants, unbiased, with its standard error from the tally alone."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,8 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries, mechanism
-from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
-from discreet.plans.mean.adaptive import Adaptive
+from discreet.plans.base import Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.mean.adaptive import Adaptive, asked_domain
 from discreet.tallies import Tally
 
 ADAPTIVE: dict[str, dict[str, Any]] = {"aaa": {}, "np-aaa": {"pilot": "hybrid-np", "share": 0.1}}
@@ -79,17 +78,17 @@ class Mean(Plan):
             return self
         return Mean(self.domain, self.epsilon, self.method, self.level, **self._options, people=people)
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the next round: one for a mechanism, two for the adaptive methods."""
         if self.adaptive is not None:
-            return self.adaptive.round(tallies)
-        return None if tallies else Round(1, (Channel("all", self.mechanism, self.domain),))
+            return self.adaptive.round(history)
+        return None if history else Round(1, (Channel("all", self.mechanism, self.domain),))
 
-    def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
+    def estimate(self, history: History) -> Estimate:
         """Return the mean of the decoded reports, with the interval of their spread."""
         if self.adaptive is not None:
-            return self.adaptive.estimate(self, tallies)
-        return mean_estimate(self, self.mechanism, self.domain, self.only(tallies))
+            return self.adaptive.estimate(self, history)
+        return mean_estimate(self, *self.only(history))
 
 
 def adaptive_steps(method: str, domain: Interval, epsilon: float, options: dict[str, Any]) -> Adaptive:
@@ -101,9 +100,10 @@ def adaptive_steps(method: str, domain: Interval, epsilon: float, options: dict[
         raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
 
 
-def mean_estimate(plan: Plan, source: Mechanism, domain: Interval, tally: Tally) -> Estimate:
-    """Return the mean of one mechanism's reports in the domain's units."""
-    mean, error = decoded_mean(source, source.check_tally(tally))
+def mean_estimate(plan: Plan, channel: Channel, tally: Tally) -> Estimate:
+    """Return the mean of one channel's reports in its domain's units."""
+    source, domain = channel.mechanism, asked_domain(channel.encoder)
+    mean, error = decoded_mean(source, tally)
     value, scale = domain.decode(mean), domain.width / 2
     return Estimate(
         "mean",
@@ -112,7 +112,7 @@ def mean_estimate(plan: Plan, source: Mechanism, domain: Interval, tally: Tally)
         plan.level,
         tally.n,
         plan.epsilon,
-        plan.method,
+        source.name,
         (
             f"values outside {domain} count as its nearest end",
             "participants are a random sample: the interval is for the mean of those they were drawn from",

@@ -18,7 +18,7 @@ from discreet.domains import Encoded, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally
+from discreet.plans.base import Channel, Estimate, History, Plan, Round
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE, adaptive_steps, best_mean_mechanism, mean_estimate
 
@@ -190,37 +190,38 @@ class Means(Plan):
         made = self.answers, self.names, self.level, self.spread
         return Means(self.domains, self.epsilon, self.method, *made, **self._options, people=people)
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the next round, with one channel a question: one round, or two for the adaptive methods."""
         asked: dict[str, Mechanism] = {}
         share = 1.0
         if not self.adaptive:
-            asked = dict.fromkeys(self.names, self.mechanism) if not tallies else {}
-        elif len(tallies) == 0:
+            asked = dict.fromkeys(self.names, self.mechanism) if not history else {}
+        elif len(history) == 0:
             asked = {name: steps.first for name, steps in self.adaptive.items()}
             share = next(iter(self.adaptive.values())).first_share
-        elif len(tallies) == 1:
-            asked = {name: steps.second(tallies[0][name])[0] for name, steps in self.adaptive.items()}
+        elif len(history) == 1:
+            asked = {
+                name: steps.adapt(history[0].round.channel(name).mechanism, history[0].tally(name))[0]
+                for name, steps in self.adaptive.items()
+            }
         if not asked:
             return None
         channels = (Channel(name, asked[name], Attribute(i, self.domains[i])) for i, name in enumerate(self.names))
-        return Round(len(tallies) + 1, tuple(channels), share, self.answers)
+        return Round(len(history) + 1, tuple(channels), share, self.answers)
 
-    def estimate(self, tallies: Sequence[RoundTally]) -> MeansEstimate:
+    def estimate(self, history: History) -> MeansEstimate:
         """Return the mean of each question over those who answered it."""
         rounds = 2 if self.adaptive else 1
-        if len(tallies) != rounds or any(set(answered) != set(self.names) for answered in tallies):
+        if len(history) != rounds or any(set(answered.tallies) != set(self.names) for answered in history):
             raise DiscreetError(f"means need {rounds} round(s) with the channels {', '.join(self.names)}")
         if self.adaptive:
             estimates = {
-                name: steps.estimate(self, [{"pilot": tallies[0][name]}, {"adapted": tallies[1][name]}])
-                for name, steps in self.adaptive.items()
+                name: steps.pooled(self, history[0], history[1], name, name) for name, steps in self.adaptive.items()
             }
         else:
-            estimates = {
-                name: mean_estimate(self, self.mechanism, domain, tallies[0][name])
-                for name, domain in zip(self.names, self.domains, strict=True)
-            }
-        people = round(sum(tally.n for answered in tallies for tally in answered.values()) / self.answers)
-        details = {"answers_per_person": self.answers, "epsilon_per_answer": self.epsilon / self.answers}
+            only = history[0]
+            estimates = {name: mean_estimate(self, only.round.channel(name), only.tally(name)) for name in self.names}
+        answers = history[0].round.answers
+        people = round(sum(answered.n for answered in history) / answers)
+        details = {"answers_per_person": answers, "epsilon_per_answer": self.epsilon / answers}
         return MeansEstimate(estimates, people, self.epsilon, self.method, details)

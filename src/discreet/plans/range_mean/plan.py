@@ -24,7 +24,7 @@ from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally, normal_interval
+from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round, normal_interval
 from discreet.plans.mean import Mean
 from discreet.plans.range_mean import answer as range_estimate
 from discreet.plans.range_mean.designs import COARSE, Belief, RangeEncoder, Region, check_range, ranked
@@ -165,15 +165,15 @@ class RangeMean(Plan):
 
     # -- rounds -------------------------------------------------------------------------------------------
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the pilot round, if there is one, then the main round."""
         if self._mean is not None:
-            return self._mean.round(tallies)
-        if len(tallies) >= (2 if self._has_pilot else 1):
+            return self._mean.round(history)
+        if len(history) >= (2 if self._has_pilot else 1):
             return None
-        if self._has_pilot and not tallies:
+        if self._has_pilot and not history:
             return Round(1, (self._pilot_channel(),), share=self.pilot)
-        return Round(len(tallies) + 1, (self._main_channel(tallies),))
+        return Round(len(history) + 1, (self._main_channel(history),))
 
     @property
     def _has_pilot(self) -> bool:
@@ -195,7 +195,7 @@ class RangeMean(Plan):
         assert isinstance(wave, Window)
         return wave
 
-    def _main_channel(self, tallies: Sequence[RoundTally]) -> Channel:
+    def _main_channel(self, history: History) -> Channel:
         if self.method == "direct":
             source = named(self.mechanism or "piecewise", self.epsilon)
             if source.alphabet < 64:
@@ -204,20 +204,21 @@ class RangeMean(Plan):
         if self.method == "distribution":
             return Channel("all", self._wave, self.domain)
         if self.adaptive:
-            return self._adapted(tallies[0]["pilot"])
-        if tallies:
-            pilot = self._pilot_channel().mechanism
+            return self._adapted(history[0])
+        if history:
+            pilot = history[0].round.channel("pilot").mechanism
             assert isinstance(pilot, Ranged)
-            seen = range_estimate.ratio([(pilot, tallies[0]["pilot"])], self.level)
+            seen = range_estimate.ratio([(pilot, history[0].tally("pilot"))], self.level)
             belief = Belief.guess(float(np.clip(max(seen.share, seen.share_error), 1e-3, 1.0)), seen.mean)
         else:
             belief = self._belief or self._blind
         source = self.choose(belief, tailored=self.tailored and self._given["prior"] is not None)
         return Channel("all", source, RangeEncoder(self.domain, *self.range, self.range))
 
-    def _adapted(self, tally: Tally) -> Channel:
+    def _adapted(self, pilot: Answered) -> Channel:
         """Return the main channel of adaptive adjustment: the dense region, and the best mechanism for it."""
-        points, masses = range_estimate.reconstruct(self._wave, self._wave.check_tally(tally).counts)
+        tally = pilot.tally("pilot")
+        points, masses = range_estimate.reconstruct(_asked_wave(pilot, "pilot"), tally.counts)
         low, high = self._canonical
         n = tally.n * (1 - self.pilot) / self.pilot
         whole = Belief.within(points, masses, low, high, (low, high), clip=True)
@@ -238,30 +239,32 @@ class RangeMean(Plan):
 
     # -- the answer ---------------------------------------------------------------------------------------
 
-    def estimate(self, tallies: Sequence[RoundTally]) -> Estimate:
+    def estimate(self, history: History) -> Estimate:
         """Return the mean inside with its interval; details hold the share and the count with theirs."""
         if self._mean is not None:
-            found = self._mean.estimate(tallies)
+            found = self._mean.estimate(history)
             found.details.update(share=1.0, count=found.n, count_interval=(found.n, found.n), enough=True)
             return found
-        last = tallies[-1]["all"]
-        channel = self._main_channel(tallies[:-1])
+        if not history or "all" not in history[-1].tallies:
+            raise DiscreetError("a range mean needs the tallies of its last round, 'all'")
+        channel, last = history[-1].round.channel("all"), history[-1].tally("all")
         if isinstance(channel.mechanism, Ranged):
-            return self._from_ratio(tallies, channel, last)
-        return self.from_distribution(last) if self.method == "distribution" else self._from_reports(channel, last)
+            return self._from_ratio(history, channel.mechanism, last)
+        if self.method == "distribution":
+            return self.from_distribution(history[-1])
+        return self._from_reports(channel, last)
 
-    def _from_ratio(self, tallies: Sequence[RoundTally], channel: Channel, last: Tally) -> Estimate:
-        source, encoder = channel.mechanism, channel.encoder
-        assert isinstance(source, Ranged)
-        assert isinstance(encoder, RangeEncoder)
+    def _from_ratio(self, history: History, source: Ranged, last: Tally) -> Estimate:
+        encoder = history[-1].round.channel("all").encoder
+        if not isinstance(encoder, RangeEncoder):
+            raise DiscreetError(f"a range mean needs a channel that encodes a range, not {encoder!r}")
         rounds = [(source, last)]
-        if len(tallies) == 2 and not self.adaptive:
-            pilot = self._pilot_channel().mechanism
-            assert isinstance(pilot, Ranged)
-            rounds.append((pilot, tallies[0]["pilot"]))
+        pilot = history[0].round.channel("pilot").mechanism if len(history) == 2 else None
+        if isinstance(pilot, Ranged):  # it asked about the same range; otherwise it only showed where people are
+            rounds.append((pilot, history[0].tally("pilot")))
         found = range_estimate.ratio(rounds, self.level)
         middle, half = sum(encoder.region) / 2, (encoder.region[1] - encoder.region[0]) / 2
-        n = sum(tally.n for round_ in tallies for tally in round_.values())
+        n = sum(answered.n for answered in history)
         interval = (middle + half * found.interval[0], middle + half * found.interval[1])
         assumed = [
             f"values outside {self.domain} count as its nearest end",
@@ -271,10 +274,11 @@ class RangeMean(Plan):
             interval = self.range
             assumed.append("too few people in the range to say: the estimate is its middle, the interval all of it")
         bias = 0.0
-        if self.adaptive and found.enough:
-            points, masses = range_estimate.reconstruct(self._wave, tallies[0]["pilot"].counts)
+        if isinstance(pilot, Window) and found.enough:
+            seen = history[0].tally("pilot")
+            points, masses = range_estimate.reconstruct(pilot, seen.counts)
             places = np.asarray(self.domain.decode(points))
-            missed = 2 / NOISE * noise_of_count(self.epsilon, tallies[0]["pilot"].n)
+            missed = 2 / NOISE * noise_of_count(self.epsilon, seen.n)
             bias = bias_allowed(places, masses, self.range, encoder.region, clip=encoder.clip, mass_error=missed)
             interval = (max(interval[0] - bias, self.range[0]), min(interval[1] + bias, self.range[1]))
             assumed.append(
@@ -301,9 +305,10 @@ class RangeMean(Plan):
             tally.n, f"direct/{channel.mechanism.name}", mean, error, share, share_error, assumed
         )
 
-    def from_distribution(self, tally: Tally) -> Estimate:
+    def from_distribution(self, answered: Answered) -> Estimate:
         """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
-        (share, mean), (share_error, error) = range_estimate.distribution(self._wave, tally, *self._canonical)
+        wave, tally = _asked_wave(answered, "all"), answered.tally("all")
+        (share, mean), (share_error, error) = range_estimate.distribution(wave, tally, *self._canonical)
         assumed = "the distribution is smooth: the interval does not hold the bias of the smoothing"
         figures = (float(mean), float(error), float(share), float(share_error))
         return self._from_baseline(tally.n, "distribution/square-wave", *figures, assumed)
@@ -332,3 +337,11 @@ class RangeMean(Plan):
         self, value: float, interval: Region, n: int, method: str, assumed: list[str], details: dict[str, Any]
     ) -> Estimate:
         return Estimate(self.question, value, interval, self.level, n, self.epsilon, method, tuple(assumed), details)
+
+
+def _asked_wave(answered: Answered, key: str) -> Window:
+    """Return the wave that a channel was asked with."""
+    wave = answered.round.channel(key).mechanism
+    if not isinstance(wave, Window):
+        raise DiscreetError(f"channel {key!r} needs a wave to reconstruct a distribution, not {wave.name}")
+    return wave

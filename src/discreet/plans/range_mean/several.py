@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.base import Channel, Estimate, Plan, Round, RoundTally
+from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answer import predicted_distribution
 from discreet.plans.range_mean.designs import Belief, predicted_variance
@@ -155,22 +155,29 @@ class RangeMeans(Plan):
         assert asked is not None
         return Channel(key, asked.channels[0].mechanism, asked.channels[0].encoder)
 
-    def round(self, tallies: Sequence[RoundTally]) -> Round | None:
+    def round(self, history: History) -> Round | None:
         """Return the only round: a channel for each range, or one for all."""
-        if tallies:
+        if history:
             return None
         if self.method == "distribution":
             return Round(1, (Channel("all", named("square-wave", self.epsilon), self.domain),))
         return Round(1, tuple(self._channel(plan, str(k)) for k, plan in enumerate(self._divided)))
 
-    def estimate(self, tallies: Sequence[RoundTally]) -> RangeMeansEstimate:
+    def estimate(self, history: History) -> RangeMeansEstimate:
         """Return an estimate for each range."""
-        if len(tallies) != 1:
+        if len(history) != 1:
             raise DiscreetError(f"{self.question} has one round")
         if self.method == "distribution":
-            found = [plan.from_distribution(tallies[0]["all"]) for plan in self._joint]
+            found = [plan.from_distribution(history[0]) for plan in self._joint]
         else:
-            found = [plan.estimate([{"all": tallies[0][str(k)]}]) for k, plan in enumerate(self._divided)]
-        n = sum(tally.n for tally in tallies[0].values())
+            found = [plan.estimate([_alone(history[0], str(k))]) for k, plan in enumerate(self._divided)]
+        n = history[0].n
         details: dict[str, Any] = {"predicted": self.predicted}
         return RangeMeansEstimate(self.ranges, tuple(found), n, self.epsilon, self.method, details)
+
+
+def _alone(answered: Answered, key: str) -> Answered:
+    """Return one channel as a round of its own, named as `RangeMean` names it."""
+    channel = answered.round.channel(key)
+    alone = Round(1, (Channel("all", channel.mechanism, channel.encoder),))
+    return Answered(alone, {"all": answered.tally(key)})
