@@ -38,9 +38,7 @@ from discreet.mechanisms.shapes.window import Window
 from discreet.messages import uploads as envelope
 from discreet.messages.ids import ticket_id
 from discreet.plans.assignment import drawn_by_id, thresholds
-from discreet.plans.base import Bucket
-from discreet.plans.range_mean.designs import RangeEncoder
-from discreet.plans.variance import SquaredDeviation
+from discreet.plans.encoders import Bucket, RangeEncoder, SquaredDeviation
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 from discreet.privacy.ledger import Accounts, Loss
 

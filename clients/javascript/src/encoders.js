@@ -112,8 +112,8 @@ export class Categories {
 
 /** The encoder that Python's `to_dict` wrote. @param {any} description */
 export function readEncoder(description) {
-  const { low, high, labels, interval, bins, range, region, clip } = description;
-  switch (Object.keys(description).sort().join(" ")) {
+  const { kind, low, high, labels, interval, bins, range, region, clip } = description;
+  switch (Object.keys(description).filter((key) => key !== "kind").sort().join(" ")) {
     case "high low":
       return new Interval(low, high);
     case "labels":
@@ -125,5 +125,5 @@ export function readEncoder(description) {
     case "clip interval range region":
       return new Range(new Interval(interval.low, interval.high), range, region, clip);
   }
-  throw new DomainError(`encoder has the fields ${Object.keys(description)}; none has just these`);
+  throw new DomainError(`encoder '${kind}' is not known`);
 }
