@@ -1,5 +1,5 @@
 // The participant's page: verify, ask, randomise, show, send. Only `send` speaks of the answer, and it knows only a report.
-import { BrowserStorage, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
+import { BrowserStorage, Device, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
 import { columns, rows } from "./bars.js";
 import { $, el, number, percent, svg } from "./dom.js";
@@ -51,7 +51,7 @@ const ledger = () => new Ledger({ storage, limit: limit() });
 function refuseAboveLimit(entries, mechanism) {
   const spent = entries.reduce((total, { ratio }) => total.times(Ratio.parse(ratio)), new Ratio(1n));
   const total = spent.times(mechanism.certificate.ratio);
-  if (!total.within(limit())) {
+  if (!total.within(Ratio.decimal(limit()))) {
     throw new PrivacyError(`it would bring what you have spent to ε = ${number(total.epsilon)}; your limit is ${number(limit())}`);
   }
 }
@@ -92,8 +92,7 @@ function ask(round, channel, sent, known) {
     $("draw").disabled = true;
     try {
       const task = `${round.campaign} ${round.number}`;
-      const { mechanism, encoder } = channel;
-      const made = await ledger().answer(task, mechanism, value, { encoder, id: known }); // charged before it is shown
+      const made = await new Device(ledger()).answer(task, channel, value, { id: known }); // charged before it is shown
       const kept = { round: round.number, sent: hex(sent), report: hex(made.report) };
       localStorage.setItem(outboxKey, JSON.stringify(kept));
       $("form").hidden = $("could").hidden = true;
