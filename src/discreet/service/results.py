@@ -148,7 +148,8 @@ class Results:
                 while len(self._kept) >= _KEPT:
                     self._kept.pop(next(iter(self._kept)))
                 self._kept[key] = found
-            return self._kept[key]
+            kept: Found = self._kept[key]
+            return kept
 
 
 def early(row: RowMapping, n: int) -> Withheld:
