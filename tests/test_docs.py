@@ -82,6 +82,7 @@ def anchors(path):
 )
 def test_links_lead_somewhere(path):
     generated = {DOCS / "mechanisms" / "index.md", *(DOCS / "mechanisms" / f"{name}.md" for name in entries())}
+    generated |= {DOCS / f"{name}.md" for name in ("contributing", "security", "changelog")}
     for link in LINK.findall(CODE.sub("", path.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", link):
             assert link.startswith(("https://", "mailto:")), link
@@ -211,3 +212,25 @@ def test_the_site_builds_without_a_warning(tmp_path):
     for name in ("index", "how-it-works", "mechanisms/minimax", "reference/plans", "contributing"):
         page = (tmp_path / "site" / f"{name}.html").read_text(encoding="utf-8")
         assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', page), name  # offline
+
+
+# -- the architecture -------------------------------------------------------------------------------------
+
+ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_path_of_the_architecture_exists():
+    paths = re.findall(r"`((?:src|tests|docs|papers|benchmarks|clients)/[\w./-]*)`", ARCHITECTURE)
+    assert len(paths) > 40
+    for path in {*paths, "pyproject.toml", "README.md"}:
+        assert (ROOT / path).exists(), path
+        assert (ROOT / path).is_dir() == path.endswith("/"), path
+
+
+def test_the_architecture_lists_every_room_from_high_to_low():
+    table = ARCHITECTURE.partition("## Rooms")[2].partition("Outside the package")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    listed = [name.rstrip("/").removesuffix(".py") for row in rows for name in re.findall(r"`([\w./]+)`", row)]
+    package = ROOT / "src" / "discreet"
+    there = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
+    assert set(listed) == there - {"__init__", "__main__"}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.plans.encoders import Bucket
+from discreet.plans.base import Bucket
 
 FINITE = st.floats(-1e12, 1e12)
 

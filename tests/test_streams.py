@@ -171,7 +171,7 @@ def test_the_example_killed_and_started_again(example, tmp_path):
             time.sleep(0.05)
             running.kill()
     done = subprocess.run(count, capture_output=True, text=True, check=True)
-    assert f"{300 * 3 * example.REPORTS_PER_MESSAGE} reports in all" in done.stdout
+    assert f"{300 * 3 * example.REPORTS_PER_MESSAGE} reports in total" in done.stdout
     assert merge_states({"report": example.MECHANISM}, state)["report"] == expected(log)
 
 

@@ -1,4 +1,4 @@
-"""Exports: stored reports as CSV, JSON lines or Parquet, streamed in blocks."""
+"""Exports: reports, tallies and estimates as CSV, JSON lines or Parquet. Streams; reports never fit in memory twice."""
 
 import csv
 import io
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.extras import require
+from discreet.errors import DiscreetError
 from discreet.service.asked import Asked
-from discreet.service.store import Store
+from discreet.service.campaigns import Campaigns
 
 FORMATS = {
     "csv": "text/csv; charset=utf-8",
@@ -20,11 +20,11 @@ FORMATS = {
 COLUMNS = ("round", "channel", "id", "report")
 
 
-def blocks(store: Store, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
-    """Yield stored reports in columns: round, channel, id and packed report (hexadecimal)."""
-    for row in store.rounds(identifier):
+def blocks(campaigns: Campaigns, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
+    """Yield stored reports as columns: round, channel, id and packed report (hexadecimal)."""
+    for row in campaigns.store.rounds(identifier):
         asked = Asked.read(row["document"])
-        for ids, rows, n in store.reports(row["id"]):
+        for ids, rows, n in campaigns.store.reports(row["id"]):
             table = np.frombuffer(ids, dtype=np.uint8).reshape(n, -1)
             channels = asked.channels(identifier, table)
             widths = [mechanism.report_bytes for mechanism in asked.mechanisms]
@@ -38,13 +38,13 @@ def blocks(store: Store, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
             }
 
 
-def export(store: Store, identifier: bytes, form: str) -> Iterator[bytes]:
+def export(campaigns: Campaigns, identifier: bytes, form: str) -> Iterator[bytes]:
     """Return all reports of a campaign in one of `FORMATS`."""
     if form == "csv":
-        return _csv(blocks(store, identifier))
+        return _csv(blocks(campaigns, identifier))
     if form == "json":
-        return _lines(blocks(store, identifier))
-    return _parquet(blocks(store, identifier))
+        return _lines(blocks(campaigns, identifier))
+    return _parquet(blocks(campaigns, identifier))
 
 
 def _csv(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
@@ -62,8 +62,11 @@ def _lines(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
 
 
 def _parquet(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
-    pyarrow = require("pyarrow", "dataframes", "An export to Parquet")
-    parquet = require("pyarrow.parquet", "dataframes", "An export to Parquet")
+    try:
+        import pyarrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise DiscreetError("format is 'parquet'; it needs pyarrow (install discreet[dataframes])") from None
     fields = [("round", pyarrow.int32()), *((name, pyarrow.string()) for name in COLUMNS[1:])]
     schema = pyarrow.schema(fields)
 
@@ -79,7 +82,7 @@ def _parquet(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """A file that drops what was taken from it, but remembers its total length."""
+    """A file that forgets what was taken from it, but not how long it has become."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Settings of a collector: its limits and its clock."""
+"""Settings of a collector: limits, and the clock."""
 
 import datetime
 from collections.abc import Callable
@@ -11,24 +11,24 @@ def _today() -> datetime.date:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much a collector accepts, and how often it checks its campaigns.
+    """How much a collector takes, and from whom.
 
     Attributes
     ----------
     max_body : int
-        Largest request in bytes; a larger one is refused before it is read (413).
+        Largest request in bytes; more is refused before it is read (413).
     body_seconds : float
         How long a client may take to send a request (408).
     requests_per_second, burst : float
-        Limit per address (429); zero means no limit. Addresses are hashed, kept in memory only, and never stored.
+        Of one address; beyond, 429. Zero: no limit. Addresses are hashed, kept in memory only, and never stored.
     max_waiting : int
-        How many reports may wait for the store (429).
+        Reports waiting for the store; beyond, 429.
     group : int
-        How many reports are stored in one commit at most.
+        Most reports in one commit.
     today : callable
-        Returns the current day (UTC); the collector uses no finer time.
+        The collector's calendar (UTC); it knows no finer time.
     tick_seconds : float
-        How often dates and targets are checked.
+        How often dates and targets are looked at.
     """
 
     max_body: int = 4 << 20
