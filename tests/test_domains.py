@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.plans.base import Bucket
+from discreet.plans.encoders import Bucket
 
 FINITE = st.floats(-1e12, 1e12)
 

@@ -13,9 +13,11 @@ export class Ratio {
   static parse(text: string): Ratio;
   readonly n: bigint;
   readonly d: bigint;
+  /** A number as it is written, not as the machine holds it: 0.1 is one tenth. */
+  static decimal(number: number): Ratio;
   times(other: Ratio): Ratio;
   /** Whether ratio <= e^epsilon, never true by rounding. */
-  within(epsilon: number): boolean;
+  within(epsilon: number | Ratio): boolean;
   /** ln(ratio), rounded up. */
   readonly epsilon: number;
   toString(): string;
@@ -106,6 +108,13 @@ export class Bucket implements Encoder {
   readonly bins: number;
   encode(value: number): number;
 }
+/** One attribute of a person's row of numbers. */
+export class Attribute implements Encoder {
+  constructor(index: number, interval: Interval);
+  readonly index: number;
+  readonly interval: Interval;
+  encode(row: number[]): number;
+}
 /** A list of labels, in the order given. */
 export class Categories implements Encoder {
   constructor(labels: (string | number)[]);
@@ -129,7 +138,7 @@ export class SquaredDeviation implements Encoder {
   encode(value: number): number;
 }
 /** The encoder that Python's `to_dict` wrote. */
-export function readEncoder(description: object): Interval | Bucket | Categories | Range | SquaredDeviation;
+export function readEncoder(description: object): Interval | Attribute | Bucket | Categories | Range | SquaredDeviation;
 
 /** Where a ledger lives; both may return promises. `get` gives null for a key that was never set. */
 export interface Storage {
@@ -162,26 +171,81 @@ export interface Entry {
   id: string;
 }
 
-/** Answers questions within a budget that its owner sets. */
+/** The ledger while nobody else uses it. */
+export interface Account {
+  readonly secret: Uint8Array;
+  /** The entry of an answer that was given before. */
+  find(mark: string): Entry | undefined;
+  /** Store a new entry, or throw PrivacyError if it would exceed the limit. */
+  charge(charge: { task: string; mechanism: string; name: string; ratio: Ratio; mark: string; id: string }): Promise<Entry>;
+}
+/** Keeps a budget that its owner sets: exact ratios multiply, as in Python. */
 export class Ledger {
   constructor(options: { storage: Storage; limit: number; key?: string });
   readonly storage: Storage;
   readonly limit: number;
   readonly key: string;
+  /** What was answered, what it cost together (rounded up), and the limit. */
+  statement(): Promise<{ entries: Entry[]; epsilon: number; limit: number }>;
+  /** Whether an answer with this exact ratio would keep the limit; charges nothing. */
+  allows(ratio: Ratio): Promise<boolean>;
+  /** Do some work while nobody else uses the ledger. */
+  transact<T>(work: (account: Account) => Promise<T>): Promise<T>;
+}
+
+/** Answers questions within a ledger. */
+export class Device {
+  constructor(ledger: Ledger);
+  readonly ledger: Ledger;
   /** Privatise an answer and charge for it before it can be sent; the same answer again is the same report, and free. */
   answer(
     task: string,
-    mechanism: Mechanism,
-    value: number | string,
-    options?: { encoder?: Encoder; /** where the collector issues it */ id?: Uint8Array },
+    channels: { mechanism: Mechanism; encoder?: Encoder } | { mechanism: Mechanism; encoder?: Encoder }[],
+    value: any,
+    options?: { /** where the collector issues it */ id?: Uint8Array },
   ): Promise<{ id: Uint8Array; report: Uint8Array; isNew: boolean }>;
-  /** What was answered, what it cost together (rounded up), and the limit. */
-  statement(): Promise<{ entries: Entry[]; epsilon: number; limit: number }>;
+}
+
+/** How one group of people is asked. */
+export interface Channel {
+  readonly key: string;
+  readonly mechanism: Mechanism;
+  readonly encoder: Encoder;
+  /** The mechanism's document. */
+  readonly document: object;
+}
+/** An open round that was verified on this device. */
+export class Round {
+  /** Read an announcement; throws WireError if it is malformed, PrivacyError if it is less private than claimed or allowed. */
+  static read(announcement: object, options?: { limit?: number; campaign?: string }): Promise<Round>;
+  protected constructor(fields: never);
+  readonly campaign: string;
+  readonly admission: "open" | "issued" | "invited";
+  /** What all answers of one person cost together, as the collector claims. */
+  readonly epsilon: number;
+  readonly number: number;
+  /** The part of all people that this round asks. */
+  readonly share: number;
+  /** How many channels each person answers. */
+  readonly answers: number;
+  /** Where each channel ends on a scale of 2^48. */
+  readonly ends: number[];
+  readonly channels: Channel[];
+  /** Bytes of one person's reports. */
+  readonly width: number;
+  /** The channels that people answer for whom this one is drawn. */
+  answered(first: number): Channel[];
+  /** What those answers reveal together, exactly. */
+  ratio(first: number): Ratio;
+  /** The channels that a report id answers, in the order of their reports. */
+  channelsOf(id: Uint8Array): Promise<Channel[]>;
+  /** The packed reports of one answer, drawn afresh: charge it first. */
+  privatize(value: any, id: Uint8Array, draw?: { entropy?: Entropy }): Promise<Uint8Array>;
 }
 
 /** The media type of an upload. */
 export const MEDIA_TYPE: string;
-/** The channel of a round that a report id answers; `ends` says where each channel ends on a scale of 2^48. */
+/** The channel of a round that a report id draws; `ends` says where each channel ends on a scale of 2^48. */
 export function channelOf(campaign: Uint8Array, round: number, id: Uint8Array, ends: number[]): Promise<number>;
 /** The report id for which an invitation ticket is spent. */
 export function ticketId(campaign: Uint8Array, ticket: Uint8Array): Promise<Uint8Array>;

@@ -7,9 +7,10 @@ import pytest
 
 import discreet as dc
 from discreet.metrics import kolmogorov_smirnov, wasserstein
-from discreet.plans.base import Answered, Bucket
+from discreet.plans.base import Answered
 from discreet.plans.distribution.designs import layer_sizes
 from discreet.plans.distribution.plan import METHODS
+from discreet.plans.encoders import Bucket
 from discreet.plans.registry import read_plan
 from discreet.tallies import Tally
 

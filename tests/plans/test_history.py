@@ -8,11 +8,9 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.numeric.privrm import range_mechanism
-from discreet.plans.base import Answered, Bucket, Channel, Plan, Round
-from discreet.plans.encoders import read_encoder
-from discreet.plans.range_mean.designs import RangeEncoder
+from discreet.plans.base import Answered, Channel, Plan, Round
+from discreet.plans.encoders import Bucket, RangeEncoder, SquaredDeviation, read_encoder, write_encoder
 from discreet.plans.registry import read_plan
-from discreet.plans.variance import SquaredDeviation
 
 DOMAIN = dc.Interval(0, 100)
 VALUES = np.clip(np.random.default_rng(0).gamma(4.0, 9.0, 40_000), 0, 100)
@@ -22,7 +20,8 @@ FRUIT = dc.Categories(["apple", "pear", "plum"])
 def stored(asked: Round) -> Round:
     """Return a round that was written down and read again, as a service keeps it."""
     kept = [
-        (c.key, json.dumps(c.mechanism.to_document()), json.dumps(c.encoder.to_dict()), c.share) for c in asked.channels
+        (c.key, json.dumps(c.mechanism.to_document()), json.dumps(write_encoder(c.encoder)), c.share)
+        for c in asked.channels
     ]
     channels = [
         Channel(key, Mechanism.from_document(json.loads(document)), read_encoder(json.loads(encoder)), share)

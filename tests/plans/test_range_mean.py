@@ -12,9 +12,10 @@ from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.plans.base import Answered
+from discreet.plans.encoders import RangeEncoder
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean import answer as range_estimate
-from discreet.plans.range_mean.designs import Belief, RangeEncoder, predicted_variance, ranked
+from discreet.plans.range_mean.designs import Belief, predicted_variance, ranked
 from discreet.plans.range_mean.region import dense_region, mean_error
 from discreet.plans.range_mean.several import RangeMeans
 from discreet.tallies import Tally

@@ -5,8 +5,8 @@ import pytest
 
 import discreet as dc
 from discreet.plans.base import Answered
+from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.registry import read_plan
-from discreet.plans.variance import SquaredDeviation
 
 DOMAIN = dc.Interval(0, 100)
 VALUES = 100 * np.random.default_rng(0).beta(2, 5, 20_000)

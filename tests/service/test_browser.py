@@ -142,7 +142,7 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
     press(browser, "draw")
     until(browser, is_shown("will"))
     report = int(text(browser, "code"))
-    assert "it fits everybody" in text(browser, "will-words")
+    assert "it could have come from anyone" in text(browser, "will-words")
     assert "73 : 27" in text(browser, "promise-words")
     picture(browser, "sending-phone")
     before = sent_by(browser)

@@ -17,7 +17,8 @@ from tests.service.running import one_hot_plan, reports_of, running
 
 from discreet.device.client import CollectorError, upload
 from discreet.messages import uploads as envelope
-from discreet.service.store import NEWEST, Store
+from discreet.service.database import NEWEST
+from discreet.service.store import Store
 
 
 def raw(port: int, data: bytes, pause: float = 0.0, piece: int = 1 << 16) -> tuple[int, bytes]:
@@ -249,7 +250,7 @@ def test_an_older_or_newer_database(tmp_path):
     with sqlite3.connect(path) as other:
         other.execute("UPDATE alembic_version SET version_num = '9999'")
     other.close()
-    with pytest.raises(ValueError, match="knows up to"):
+    with pytest.raises(ValueError, match="knows versions up to"):
         Store(path)
 
 

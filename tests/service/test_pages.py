@@ -14,7 +14,7 @@ from tests.service.running import Running, TwoRounds, one_hot_plan, reports_of, 
 import discreet as dc
 from discreet.device.client import upload
 from discreet.service import pages
-from discreet.service.views import advice, sure
+from discreet.service.forecast import forecast, sure
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
 
@@ -79,7 +79,7 @@ def test_every_text_is_escaped(site):
         assert "<script>alert" not in text
         assert "{{7*7}}" in text
         assert "&lt;script&gt;" in text
-    labels = {"kind": "frequency", "labels": f"{HOSTILE}\nother", "epsilon": 1, "users": 100}
+    labels = {"kind": "frequency", "labels": f"{HOSTILE}\nother", "epsilon": 1, "people": 100}
     text = get(site, "/pages/advice", site.token, labels)[2]
     assert "<script>alert" not in text
     plan_text = re.search(r'data-plan="([^"]*)"', text)
@@ -133,7 +133,7 @@ def test_rounds_and_their_progress(site):
     made.submit(np.arange(20) % 10)
     made.close_round()
     text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
-    assert "no answers are taken" in text
+    assert "does not accept answers" in text
     assert "This question is finished" in get(site, f"/c/{made.id}")[2]
 
 
@@ -147,26 +147,26 @@ def test_the_alarm_is_seen(site):
 
 
 def test_advice_is_that_of_the_library():
-    found = advice({"kind": "frequency", "labels": "a\nb\n\n c ", "epsilon": "1", "users": "1000"})
+    found = forecast({"kind": "frequency", "labels": "a\nb\n\n c ", "epsilon": "1", "people": "1000"})
     assert found["plan"]["domain"]["labels"] == ["a", "b", "c"]
     best = dc.advise("frequency", 1, 1000, size=3).best
     assert found["options"][0]["method"] == best.method
-    named = advice({"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "users": 10, "method": "duchi"})
+    named = forecast({"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "people": 10, "method": "duchi"})
     assert named["plan"]["method"] == "duchi"
-    assert advice({"kind": "distribution", "low": 0, "high": 1, "epsilon": 1, "users": 500})["people"] == 500
+    assert forecast({"kind": "distribution", "low": 0, "high": 1, "epsilon": 1, "people": 500})["simulated"] == 500
     assert sure(1.0) == pytest.approx(np.e / (1 + np.e))
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"epsilon": 0}, {"epsilon": "x"}, {"epsilon": 1e308}, {"users": 0}, {"users": "1e999"}, {"low": 5, "high": 5},
+        {"epsilon": 0}, {"epsilon": "x"}, {"epsilon": 1e308}, {"people": 0}, {"people": "1e999"}, {"low": 5, "high": 5},
         {"low": None}, {"kind": "other"}, {"kind": "frequency", "labels": "one"},
         {"kind": "frequency", "labels": "a\na"},
     ],
 )  # fmt: skip
 def test_a_form_that_is_wrong_gets_a_sentence(site, change):
-    given = {"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "users": 100}
+    given = {"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "people": 100}
     status, _, text = get(site, "/pages/advice", site.token, given | change)
     assert status == 422
     assert "Traceback" not in text

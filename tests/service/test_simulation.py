@@ -32,9 +32,10 @@ from discreet.errors import DiscreetError
 from discreet.messages import uploads as envelope
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
+from discreet.service.errors import Refused, StoreBusy
 from discreet.service.settings import Settings
-from discreet.service.store import Store, StoreBusy
-from discreet.service.writer import ACCEPTED, REPLAYED, Refused, take
+from discreet.service.store import Store
+from discreet.service.writer import ACCEPTED, REPLAYED, take
 
 SIZE = 2000
 

@@ -5,6 +5,7 @@ mechanisms.json   documents, and what follows: id, exact ratio, epsilon, packed 
 refused.json      documents that must be refused, with the error's name
 encoders.json     values and their canonical inputs
 ledger.json       ratios of answers one after the other, and which of them a limit allows
+rounds.json       announcements of rounds: who answers which channel and with what, or the error's name
 uploads.json      bodies of uploads, and what a report's id decides
 numbers.json      the one spelling of floats in documents
 
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
+from discreet.device.rounds import VerifiedRound
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms import entries
@@ -37,10 +39,11 @@ from discreet.mechanisms.shapes.unary import Unary
 from discreet.mechanisms.shapes.window import Window
 from discreet.messages import uploads as envelope
 from discreet.messages.ids import ticket_id
+from discreet.messages.rounds import announce, write_round
+from discreet.messages.uploads import report_ids
 from discreet.plans.assignment import drawn_by_id, thresholds
-from discreet.plans.base import Bucket
-from discreet.plans.range_mean.designs import RangeEncoder
-from discreet.plans.variance import SquaredDeviation
+from discreet.plans.base import Channel, Round
+from discreet.plans.encoders import Attribute, read_encoder, write_encoder
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 from discreet.privacy.ledger import Accounts, Loss
 
@@ -165,24 +168,10 @@ def upload(campaign: str, number: int, width: int, answers: list[list[str]], end
     }
 
 
-def encoder(description: dict[str, Any]) -> Any:
-    """Return the encoder that `to_dict` described."""
-    if "labels" in description:
-        return Categories(description["labels"])
-    if "bins" in description:
-        return Bucket(encoder(description["interval"]), description["bins"])
-    if "squared_deviation_from" in description:
-        return SquaredDeviation(encoder(description["interval"]), description["squared_deviation_from"])
-    if "region" in description:
-        region, clip = tuple(description["region"]), description["clip"]
-        return RangeEncoder(encoder(description["interval"]), *description["range"], region, clip)
-    return Interval(**description)
-
-
 def encode(description: dict[str, Any], value: Any) -> Any:
     """Return one canonical input, or None if the value is refused."""
     try:
-        return encoder(description).encode([value]).inputs.tolist()[0]
+        return read_encoder(description).encode([value]).inputs.tolist()[0]
     except DiscreetError:
         return None
 
@@ -420,6 +409,132 @@ def ledgers() -> list[dict[str, Any]]:
     ]
 
 
+def announced(announcement: Any, limit: float | None, people: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what follows from an announcement: who answers what, and the entry that is sent, for a given key."""
+    asked = VerifiedRound.read(announcement, limit)
+    for person in people:
+        report_id = bytes.fromhex(person["id"])
+        drawn = int(drawn_by_id(asked.campaign, asked.number, report_ids([report_id]), asked.ends)[0])
+        channels = asked.round.answered(drawn)
+        entry = asked.privatize([person["value"]], [report_id], dc.Entropy.from_key(bytes.fromhex(KEY)))[0]
+        used = sum(channel.mechanism.report_bytes for channel in channels)
+        assert not entry[used:].any()
+        person |= {"channels": [channel.key for channel in channels], "entry": entry[:used].tobytes().hex()}
+    return {
+        "number": asked.number, "answers": asked.round.answers, "width": asked.width, "key": KEY, "people": people,
+    }  # fmt: skip
+
+
+def rounds(dice: "Dice") -> list[dict[str, Any]]:
+    """Return announcements that are read and some that are refused."""
+    wage, age, share = Interval(0, 100_000), Interval(0, 120), Interval(-1, 1)
+    duchi, wave = dc.mechanism("duchi", 0.5), dc.mechanism("piecewise", 0.5)
+    means = tuple(
+        Channel(key, m, Attribute(i, domain), part)
+        for i, (key, m, domain, part) in enumerate(
+            (("wage", wave, wage, 1.0), ("age", duchi, age, 2.0), ("share", wave, share, 1.5))
+        )
+    )
+    colours = Categories(["red", "green", "blue", "Zürich"])
+    hashing = Channel("colour", dc.mechanism("local-hashing", 1, size=4), colours)
+    campaign = dice.bytes(16)
+
+    def row() -> list[float]:
+        return [50_000 * (1 + dice.real()), 60 * (1 + dice.real()), dice.real()]
+
+    def announced_round(asked: Round, epsilon: float) -> dict[str, Any]:
+        return announce(write_round(asked), bytes.fromhex(campaign), "issued", epsilon)
+
+    one = announced_round(Round(1, (Channel("all", dc.mechanism("duchi", 1), wage),)), 1.0)
+    divided = announced_round(Round(2, means, 0.25), 0.5)
+    several = announced_round(Round(3, means, 1.0, 2), 1.0)
+    everything = announced_round(Round(1, means, 1.0, 3), 1.5)
+    public = announced_round(Round(1, (hashing,)), 1.0)
+    first = {key: one[key] for key in ("campaign", "admission", "epsilon", "round", "width", "thresholds", "channels")}
+    good: list[tuple[dict[str, Any], float | None, Any]] = [
+        (one, None, lambda: 50_000 * (1 + dice.real())), (one, 1.0, lambda: 1e9), (first, 2.5, lambda: 7.0),
+        (divided, 0.5, row), (several, 1.0, row), (everything, None, row),
+        (public, None, lambda: colours.labels[dice.below(4)]),
+    ]  # fmt: skip
+
+    def but(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        made = json.loads(json.dumps(document)) | fields
+        return {key: value for key, value in made.items() if value is not None}
+
+    def channel(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
+        made = json.loads(json.dumps(document))
+        made["channels"][0] = but(made["channels"][0], **fields)
+        return dict(made)
+
+    weights = json.loads(json.dumps(one["channels"][0]["mechanism"]))
+    weights["weights"][0][0] += 1000
+    weights["weights"][0][1] -= 1000
+    bad: list[tuple[Any, float | None, str]] = [
+        (one, 0.5, "above the owner's limit"), (several, 0.9, "two answers together are above the limit"),
+        (but(one, epsilon=0.5), None, "above its claim"), (but(several, epsilon=0.6), None, "together above the claim"),
+        (but(divided, answers=2), None, "more answers than claimed, and another width"),
+        (channel(one, mechanism=weights), None, "a mechanism above its own claim"),
+        ([], None, "a list"), (None, None, "null"), ("round", None, "a text"), ({}, None, "empty"),
+        *((but(one, **{key: None}), None, f"lacks {key}") for key in one),
+        *((channel(one, **{key: None}), None, f"channel lacks {key}") for key in one["channels"][0]),
+        (but(one, extra=1), None, "an unknown field"), (channel(one, extra=1), None, "an unknown field of a channel"),
+        (but(one, kind="mechanism"), None, "another kind"), (but(one, version=3), None, "a version of the future"),
+        (but(one, version=1), None, "a version that never was"), (but(one, version="2"), None, "a version as text"),
+        (but(one, campaign="00"), None, "a short campaign"), (but(one, campaign=campaign.upper()), None, "capitals"),
+        (but(one, campaign=7), None, "a campaign that is a number"), (but(one, admission="all"), None, "admission"),
+        *((but(one, epsilon=e), None, f"epsilon {e}") for e in (0, -1.0, 21.0, "1.0", True)),
+        *((but(one, round=n), None, f"round {n}") for n in (0, -1, 2**32, 1.5, "1", True)),
+        *((but(one, answers=n), None, f"answers {n}") for n in (0, 2, "1", True)),
+        *((but(one, share=s), None, f"share {s}") for s in (0, -0.5, 1.5, "1")),
+        *((but(one, width=w), None, f"width {w}") for w in (0, 2, "1", 2**16)),
+        *((but(one, thresholds=t), None, f"thresholds {t}") for t in ([], [5], [TOTAL, TOTAL], [TOTAL + 1], 7, ["x"])),
+        (but(divided, thresholds=[5, 3, TOTAL]), None, "thresholds that fall"),
+        (but(divided, thresholds=[-1, 3, TOTAL]), None, "a negative threshold"),
+        (but(one, channels=[]), None, "no channel"), (but(one, channels={}), None, "channels are no list"),
+        (but(one, channels=[7]), None, "a channel that is a number"),
+        (but(divided, channels=[divided["channels"][0]] * 3), None, "the same key thrice"),
+        (channel(one, key=7), None, "a key that is a number"), (channel(one, mechanism=[]), None, "mechanism a list"),
+        (channel(one, mechanism_id="00"), None, "the id of another mechanism"),
+        *((channel(one, encoder=e), None, f"encoder {json.dumps(e)}") for e in bad_encoders()),
+    ]  # fmt: skip
+    found: list[dict[str, Any]] = []
+    for document, limit, value in good:
+        people = [{"id": dice.bytes(16), "value": value()} for _ in range(6)]
+        facts = announced(document, limit, people)
+        found.append({"announcement": document, "limit": limit, "error": None, "reason": "", "facts": facts})
+    for document, limit, reason in bad:
+        error = announcement_error(document, limit)
+        found.append({"announcement": document, "limit": limit, "error": error, "reason": reason, "facts": None})
+    return found
+
+
+def bad_encoders() -> list[Any]:
+    """Return documents that are no encoder."""
+    wage = {"low": 0, "high": 100}
+    ranged = {"kind": "range", "interval": wage, "range": [10, 20], "region": [10, 15], "clip": True}
+    return [
+        {}, 7, [], "interval", {"kind": "magic"}, {"kind": "__proto__"}, {"kind": 1}, {"low": 0, "x": 2},
+        {"kind": "interval", "low": 0}, {"kind": "interval", "low": 1, "high": 0}, {"kind": "interval", **wage, "x": 1},
+        {"kind": "interval", "low": "0", "high": 1}, {"kind": "interval", "low": -1.7e308, "high": 1.7e308},
+        {"kind": "bucket", **wage}, {"kind": "bucket", "interval": wage, "bins": 0}, {"interval": wage, "bins": 2.5},
+        {"kind": "bucket", "interval": {"labels": ["a", "b"]}, "bins": 2}, {"kind": "bucket", "interval": 7, "bins": 2},
+        {"kind": "categories", "labels": ["a"]}, {"kind": "categories", "labels": ["a", "a"]},
+        {"kind": "categories", "labels": "ab"}, {"kind": "categories", "labels": {"0": "a", "1": "b"}},
+        {"kind": "attribute", "interval": wage, "attribute": -1}, {"attribute": 0.5, "interval": wage},
+        {"kind": "squared-deviation", "interval": wage, "squared_deviation_from": "1"},
+        *(ranged | change for change in ({"range": [20, 10]}, {"region": [1]}, {"clip": 1}, {"region": ["1", "2"]})),
+    ]  # fmt: skip
+
+
+def announcement_error(document: Any, limit: float | None) -> str:
+    """Return the name of the error with which an announcement is refused."""
+    try:
+        VerifiedRound.read(document, limit)
+    except DiscreetError as error:
+        return type(error).__name__
+    raise AssertionError(f"read: {json.dumps(document)[:300]}")
+
+
 def make() -> dict[str, Any]:
     """Return all files by name."""
     dice = Dice(3)
@@ -459,6 +574,8 @@ def make() -> dict[str, Any]:
         encoders.append((description, [*region, 50_000.0, 1e5, 55_000.1, 70_000.3, 80_001.0, *wages]))
     encoders += [({"interval": wage, "squared_deviation_from": centre}, wages) for centre in (0.0, 41_873.3, 250_000.0)]
     encoders.append(({"labels": ["red", "green", "blue", "Zürich"]}, ["blue", "red", "mauve", "Zürich"]))
+    encoders += [(write_encoder(read_encoder(d)), values[:8]) for d, values in encoders]  # documents of 0.2 have a kind
+    encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [[0.0, 3.3], [1.0, -5.0], [2.0, 11.0, 4.0]]))
     uploads = [
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
         for number, width, sizes, ends in (
@@ -482,6 +599,7 @@ def make() -> dict[str, Any]:
             {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} for d, values in encoders
         ],
         "ledger": ledgers(),
+        "rounds": rounds(Dice(4)),
         "uploads": uploads,
         "numbers": [repr(x) for x in numbers],
     }

@@ -241,6 +241,7 @@ def estimates() -> list[Row]:
     needed()
     from discreet.service.asked import Asked
     from discreet.service.campaigns import Campaigns
+    from discreet.service.results import Results
     from discreet.service.settings import Settings as ServiceSettings
     from discreet.service.store import Store
 
@@ -255,15 +256,16 @@ def estimates() -> list[Row]:
             identifier = campaigns.create(plan.to_dict(), name, minimum=1, admission="open")
             row = store.rounds(identifier)[0]
             fill(store, row["id"], Asked.read(row["document"]))
-            campaigns.estimate(identifier)  # compile
-            again = Campaigns(store, ServiceSettings())  # which remembers nothing
-            seconds = clock(partial(again.estimate, identifier))()
+            Results(store).estimate(identifier)  # compile
+            seconds = clock(partial(Results(store).estimate, identifier))()
             rows.append(Row(PART, f"{name} of 100 million reports", "speed", "seconds per estimate", seconds))
     return rows
 
 
 def fill(store: "Store", identifier: int, asked: "Asked", workers: int = 16, n: int = 100_000_000) -> None:
     """Store the tallies of n honest reports, drawn from their law rather than one by one."""
+    from discreet.service.intake import Intake
+
     rng = np.random.default_rng(1)
     for index, mechanism in enumerate(asked.mechanisms):
         operator = mechanism.operator(256) if mechanism.numeric else mechanism.operator()
@@ -275,4 +277,4 @@ def fill(store: "Store", identifier: int, asked: "Asked", workers: int = 16, n: 
             counts = rng.multinomial(each, law / law.sum()) if whole else rng.binomial(each, law)
             store.worker = secrets.randbits(62)
             with store.write() as connection:
-                store.add_tally(connection, identifier, index, Tally(mechanism.id, each, counts), None)
+                Intake(store, connection).add_tally(identifier, index, Tally(mechanism.id, each, counts), None)

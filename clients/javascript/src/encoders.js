@@ -8,8 +8,8 @@ export const OUTSIDE = 2;
 export class Interval {
   /** @param {number} low @param {number} high */
   constructor(low, high) {
-    if (!(low < high && Number.isFinite(low) && Number.isFinite(high - low))) {
-      throw new DomainError(`low is ${low} and high is ${high}; allowed are finite numbers, low below high`);
+    if (![low, high].every(Number.isFinite) || !(low < high && Number.isFinite(high - low))) {
+      throw new DomainError(`low and high must be finite numbers, low below high, not ${low} and ${high}`);
     }
     this.low = low;
     this.high = high;
@@ -17,7 +17,7 @@ export class Interval {
 
   /** @param {number} value */
   clip(value) {
-    if (!Number.isFinite(value)) throw new DomainError(`value is ${value}; allowed is a finite number`);
+    if (!Number.isFinite(value)) throw new DomainError("value must be a finite number"); // not quoted: it may be a secret
     return Math.min(Math.max(value, this.low), this.high);
   }
 
@@ -32,7 +32,7 @@ export class Interval {
 export class Bucket {
   /** @param {Interval} interval @param {number} bins */
   constructor(interval, bins) {
-    if (!(Number.isSafeInteger(bins) && bins > 0)) throw new DomainError(`bins is ${bins}; allowed is a whole number`);
+    if (!(Number.isSafeInteger(bins) && bins > 0)) throw new DomainError(`bins must be a whole number from 1, not ${bins}`);
     this.interval = interval;
     this.bins = bins;
   }
@@ -52,8 +52,10 @@ export class Range {
    * @param {boolean} clip whether people of the range outside the region answer as its nearest end, or as outside
    */
   constructor(interval, range, region, clip) {
-    if (![range, region].every(([low, high]) => Number.isFinite(high - low) && low < high)) {
-      throw new DomainError(`range is ${range} and region ${region}; allowed are finite numbers, low below high`);
+    const goesUp = (/** @type {any} */ ends) =>
+      Array.isArray(ends) && ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] && Number.isFinite(ends[1] - ends[0]);
+    if (!goesUp(range) || !goesUp(region) || typeof clip !== "boolean") {
+      throw new DomainError(`range and region must be two finite numbers that go up, not ${range} and ${region}; clip true or false`);
     }
     this.interval = interval;
     this.range = range;
@@ -89,41 +91,71 @@ export class SquaredDeviation {
   }
 }
 
+/** One attribute of a person's row of numbers. */
+export class Attribute {
+  /** @param {number} index @param {Interval} interval */
+  constructor(index, interval) {
+    if (!(Number.isSafeInteger(index) && index >= 0)) throw new DomainError(`attribute must be a whole number from 0, not ${index}`);
+    this.index = index;
+    this.interval = interval;
+  }
+
+  /** @param {number[]} row */
+  encode(row) {
+    return this.interval.encode(row[this.index]);
+  }
+}
+
 /** A list of labels, in the order given. */
 export class Categories {
   #index;
 
   /** @param {(string | number)[]} labels */
   constructor(labels) {
+    if (!Array.isArray(labels)) throw new DomainError("labels must be a list");
     this.labels = [...labels];
     this.#index = new Map(labels.map((label, i) => [label, i]));
     if (labels.length < 2 || this.#index.size !== labels.length) {
-      throw new DomainError("labels are fewer than 2, or one is there twice");
+      throw new DomainError("labels must be at least 2 different ones");
     }
   }
 
   /** @param {string | number} value */
   encode(value) {
     const index = this.#index.get(value);
-    if (index === undefined) throw new DomainError(`value is '${value}'; it is not one of the ${this.labels.length} categories`);
+    if (index === undefined) throw new DomainError(`value is not one of the ${this.labels.length} categories`);
     return index;
   }
 }
 
-/** The encoder that Python's `to_dict` wrote. @param {any} description */
-export function readEncoder(description) {
-  const { low, high, labels, interval, bins, range, region, clip } = description;
-  switch (Object.keys(description).sort().join(" ")) {
-    case "high low":
-      return new Interval(low, high);
-    case "labels":
-      return new Categories(labels);
-    case "bins interval":
-      return new Bucket(new Interval(interval.low, interval.high), bins);
-    case "interval squared_deviation_from":
-      return new SquaredDeviation(new Interval(interval.low, interval.high), description.squared_deviation_from);
-    case "clip interval range region":
-      return new Range(new Interval(interval.low, interval.high), range, region, clip);
+/** @param {any} fields */
+function intervalOf({ interval }) {
+  const found = readEncoder(interval);
+  if (!(found instanceof Interval)) throw new DomainError("interval must have the fields low and high");
+  return found;
+}
+
+/** The fields of each kind, and what is made of them. @type {Record<string, [string[], (fields: any) => any]>} */
+const KINDS = {
+  interval: [["low", "high"], ({ low, high }) => new Interval(low, high)],
+  categories: [["labels"], ({ labels }) => new Categories(labels)],
+  bucket: [["interval", "bins"], (fields) => new Bucket(intervalOf(fields), fields.bins)],
+  "squared-deviation": [["interval", "squared_deviation_from"], (fields) => new SquaredDeviation(intervalOf(fields), fields.squared_deviation_from)],
+  attribute: [["attribute", "interval"], (fields) => new Attribute(fields.attribute, intervalOf(fields))],
+  range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), fields.range, fields.region, fields.clip)],
+};
+
+/** Whether an object has these fields and no other. @param {object} fields @param {string[]} names */
+const hasJust = (fields, names) => Object.keys(fields).sort().join() === [...names].sort().join();
+
+/** The encoder of a document; those of version 0.1 have the same fields without a kind. @param {any} document */
+export function readEncoder(document) {
+  if (document === null || typeof document !== "object") throw new DomainError("encoder must be an object with a kind");
+  const { kind: named, ...fields } = document;
+  const kind = named ?? Object.keys(KINDS).find((one) => hasJust(fields, KINDS[one][0]));
+  if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) {
+    throw new DomainError(`kind of the encoder must be one of ${Object.keys(KINDS).join(", ")}, not ${kind}`);
   }
-  throw new DomainError(`encoder has the fields ${Object.keys(description)}; none has just these`);
+  if (!hasJust(fields, KINDS[kind][0])) throw new DomainError(`encoder '${kind}' must have the fields ${KINDS[kind][0].join(", ")}`);
+  return KINDS[kind][1](fields);
 }

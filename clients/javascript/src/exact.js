@@ -26,10 +26,20 @@ export class Ratio {
     return new Ratio(this.n * other.n, this.d * other.d);
   }
 
-  /** Whether ratio <= e^epsilon, never true by rounding. @param {number} epsilon */
+  /** A number as it is written, not as the machine holds it: 0.1 is one tenth. @param {number} number */
+  static decimal(number) {
+    const [mantissa, power] = number.toExponential().split("e");
+    const [whole, part = ""] = mantissa.split(".");
+    const shift = Number(power) - part.length;
+    const tens = 10n ** BigInt(Math.abs(shift));
+    return shift < 0 ? new Ratio(BigInt(whole + part), tens) : new Ratio(BigInt(whole + part) * tens);
+  }
+
+  /** Whether ratio <= e^epsilon, never true by rounding. @param {number | Ratio} epsilon */
   within(epsilon) {
+    if (epsilon instanceof Ratio) return this.n << DIGITS <= expBelow(epsilon.n, epsilon.d) * this.d;
     if (typeof epsilon !== "number" || !(epsilon >= 0)) return false;
-    return epsilon === Infinity || this.n << DIGITS <= expBelow(epsilon) * this.d;
+    return epsilon === Infinity || this.n << DIGITS <= expBelow(...exactly(epsilon)) * this.d;
   }
 
   /** ln(ratio), rounded up to a number; for ratios of at least 1. */
@@ -37,7 +47,7 @@ export class Ratio {
     if (this.n <= this.d) return 0;
     let guess = Math.LN2 * 4 * (this.n.toString(16).length - this.d.toString(16).length);
     for (let round = 0; round < 3; round++) {
-      const other = expBelow(guess) * this.d;
+      const other = expBelow(...exactly(guess)) * this.d;
       guess += Math.log1p(Number((((this.n << DIGITS) - other) << DIGITS) / other) / 2 ** Number(DIGITS));
     }
     while (!this.within(guess)) guess = neighbour(guess, 1n);
@@ -63,17 +73,23 @@ export function largest(pairs) {
   return new Ratio(n, d);
 }
 
-/**
- * A number not above 2^256 e^epsilon, closer than 2^-200 relatively: the sum of epsilon^i / i!, every term rounded down.
- * @param {number} epsilon not negative
- */
-function expBelow(epsilon) {
-  let [whole, shift] = [epsilon, 0n];
+/** A number as the machine holds it, as a fraction. @param {number} x @returns {[n: bigint, d: bigint]} */
+function exactly(x) {
+  let [whole, shift] = [x, 0n];
   for (; !Number.isInteger(whole); shift++) whole *= 2; // exact
+  return [BigInt(whole), 1n << shift];
+}
+
+/**
+ * A number not above 2^256 e^(n/d), closer than 2^-200 relatively: the sum of (n/d)^i / i!, every term rounded down.
+ * @param {bigint} n not negative
+ * @param {bigint} d
+ */
+function expBelow(n, d) {
   let [sum, term] = [0n, 1n << DIGITS];
   for (let i = 1n; term; i++) {
     sum += term;
-    term = (term * BigInt(whole)) / (i << shift);
+    term = (term * n) / (i * d);
   }
   return sum;
 }

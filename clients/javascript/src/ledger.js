@@ -1,42 +1,17 @@
-// The person's own ledger: what every answer cost, exactly, and the secret that gives the same answer to the same question.
-import { Entropy, hex, unhex } from "./entropy.js";
+// The person's own ledger: what every answer cost, exactly. It charges and refuses; `Device` privatises.
+import { hex, unhex } from "./entropy.js";
 import { DiscreetError, PrivacyError } from "./errors.js";
 import { Ratio } from "./exact.js";
 
-/** @typedef {import("./mechanism.js").Mechanism} Mechanism */
-/** @typedef {{ get(key: string): any, set(key: string, text: string): any }} Storage values or promises of them */
+/** @typedef {import("./storage.js").Storage} Storage */
 /** @typedef {{ task: string, mechanism: string, name: string, ratio: string, epsilon: number, mark: string, id: string }} Entry */
+/** @typedef {{ task: string, mechanism: string, name: string, ratio: Ratio, mark: string, id: string }} Charge */
 /** @typedef {{ secret: string, entries: Entry[] }} Book */
-
-/** Forgets when the page closes: for tests. */
-export class MemoryStorage {
-  #texts = new Map();
-  /** @param {string} key */
-  get(key) {
-    return this.#texts.get(key) ?? null;
-  }
-  /** @param {string} key @param {string} text */
-  set(key, text) {
-    this.#texts.set(key, text);
-  }
-}
-
-/** The browser's localStorage. */
-export class BrowserStorage {
-  /** @param {string} key */
-  get(key) {
-    return localStorage.getItem(key);
-  }
-  /** @param {string} key @param {string} text */
-  set(key, text) {
-    localStorage.setItem(key, text);
-  }
-}
+/** @typedef {{ secret: Uint8Array<ArrayBuffer>, find(mark: string): Entry | undefined, charge(charge: Charge): Promise<Entry> }} Account */
 
 /**
- * Answers questions within a budget. Privacy losses compose by multiplying the exact ratios; an answer that would bring
- * their product above e^limit is refused. The words of an answer come from HMAC(secret, task, mechanism, id, input): asked
- * again with the same value, a person sends the same report under the same id, at no cost.
+ * Keeps a budget. Privacy losses compose by multiplying the exact ratios; an answer that would bring their product above
+ * e^limit is refused, by the same rule as in Python (tests/vectors/ledger.json).
  */
 export class Ledger {
   #last = Promise.resolve();
@@ -44,36 +19,11 @@ export class Ledger {
   /** @param {{ storage: Storage, limit: number, key?: string }} options limit: the most epsilon that the owner ever spends */
   constructor({ storage, limit, key = "discreet" }) {
     if (typeof limit !== "number" || !(limit >= 0 && limit <= 1000)) {
-      throw new DiscreetError(`limit is ${limit}; allowed is a number from 0 to 1000`);
+      throw new DiscreetError(`limit must be a number from 0 to 1000, not ${limit}`);
     }
     this.storage = storage;
     this.limit = limit;
     this.key = key;
-  }
-
-  /**
-   * Privatise an answer and charge for it before it can be sent.
-   * @param {string} task campaign and round: the same text for the same question
-   * @param {Mechanism} mechanism
-   * @param {number | string} value
-   * @param {{ encoder?: { encode(value: any): number }, id?: Uint8Array }} [options] encoder: none if the value is a
-   *   canonical input; id: the report's id where the collector issues it
-   */
-  answer(task, mechanism, value, { encoder, id } = {}) {
-    return this.#alone(async () => {
-      const input = mechanism.check(encoder ? encoder.encode(value) : /** @type {number} */ (value)) + 0; // -0 is 0
-      const book = await this.#open();
-      const stream = (/** @type {string} */ name) => Entropy.memoised(unhex(book.secret), name, input);
-      const question = `${task}\0${mechanism.id}`;
-      const mark = hex(await stream(question).read(16)); // tells the same answer again, and nothing else
-      let entry = book.entries.find((old) => old.mark === mark);
-      const isNew = !entry;
-      entry ??= await this.#charge(book, task, mechanism, mark, id ? hex(id) : mark);
-      const reportId = unhex(entry.id);
-      // Words depend on the id: under another id, with another public coin, they must not be used again.
-      const draw = { entropy: stream(`${question}\0${entry.id}`), publicWord: await mechanism.publicWord(reportId) };
-      return { id: reportId, report: mechanism.pack(await mechanism.privatize(input, draw)), isNew };
-    });
   }
 
   /** What was answered, what it cost together (rounded up), and the limit. */
@@ -84,15 +34,43 @@ export class Ledger {
     });
   }
 
-  /** @param {Book} book @param {string} task @param {Mechanism} mechanism @param {string} mark @param {string} id */
-  async #charge(book, task, { id: mechanism, name, certificate: { ratio, epsilon } }, mark, id) {
-    const total = spent(book.entries).times(ratio);
-    if (!total.within(this.limit)) {
+  /** Whether an answer with this exact ratio would keep the limit; charges nothing. @param {Ratio} ratio */
+  allows(ratio) {
+    return this.#alone(async () => this.#after((await this.#open()).entries, ratio).within(Ratio.decimal(this.limit)));
+  }
+
+  /**
+   * Do some work while nobody else uses the ledger: `find` an earlier entry by its mark, or `charge` a new one, which is
+   * stored before the promise is kept.
+   * @template T
+   * @param {(account: Account) => Promise<T>} work
+   */
+  transact(work) {
+    return this.#alone(async () => {
+      const book = await this.#open();
+      return work({
+        secret: unhex(book.secret),
+        find: (mark) => book.entries.find((entry) => entry.mark === mark),
+        charge: (charge) => this.#charge(book, charge),
+      });
+    });
+  }
+
+  /** @param {Book} book @param {Charge} charge */
+  async #charge(book, { ratio, ...named }) {
+    const total = this.#after(book.entries, ratio);
+    if (!total.within(Ratio.decimal(this.limit))) {
       throw new PrivacyError(`this answer would bring epsilon to ${total.epsilon}; the owner allows ${this.limit}`);
     }
-    const entry = { task, mechanism, name, ratio: `${ratio}`, epsilon, mark, id };
+    const entry = { ...named, ratio: `${ratio}`, epsilon: ratio.epsilon };
     await this.storage.set(this.key, JSON.stringify({ ...book, entries: [...book.entries, entry] }));
+    book.entries.push(entry);
     return entry;
+  }
+
+  /** @param {Entry[]} entries @param {Ratio} ratio */
+  #after(entries, ratio) {
+    return spent(entries).times(ratio);
   }
 
   /** @returns {Promise<Book>} */

@@ -33,7 +33,7 @@ export class Mechanism {
     this.name = fields.text("name");
     this.epsilon = fields.real("epsilon");
     if (!(this.epsilon >= 1e-4 && this.epsilon <= 20)) {
-      throw new WireError(`epsilon is ${this.epsilon}; allowed is a number from 0.0001 to 20.0`);
+      throw new WireError(`epsilon must be a number from 0.0001 to 20, not ${this.epsilon}`);
     }
   }
 
@@ -87,7 +87,7 @@ export class Mechanism {
     const isAllowed = this.numeric ? x >= -1 && x <= 1 : Number.isInteger(x) && x >= 0 && x < this.size;
     if (typeof x !== "number" || !isAllowed) {
       const allowed = this.numeric ? "numbers from -1 to 1" : `whole numbers from 0 to ${this.size - 1}`;
-      throw new DomainError(`input is ${x}; ${this.name} takes ${allowed}`);
+      throw new DomainError(`input of ${this.name} must be one of the ${allowed}`); // not quoted: it may be a secret
     }
     return x;
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { channelOf, Entropy, Mechanism, readEncoder, ticketId, writeUpload } from "../src/index.js";
+import { channelOf, Entropy, Ledger, Mechanism, MemoryStorage, Ratio, readEncoder, Round, ticketId, writeUpload } from "../src/index.js";
 import { hex, unhex, Words } from "../src/entropy.js";
 import { canonical, spell } from "../src/wire.js";
 
@@ -85,6 +85,36 @@ test("uploads have the bytes and the channels of Python", async () => {
     for (const [i, { id }] of ours.entries()) {
       assert.equal(await channelOf(where, round, id, ends), channels[i]);
       assert.equal(hex(await ticketId(where, id)), ticket_ids[i]);
+    }
+  }
+});
+
+test("a ledger allows and refuses what Python's does", async () => {
+  for (const { limit, ratios, allowed, epsilon } of read("ledger")) {
+    const ledger = new Ledger({ storage: new MemoryStorage(), limit });
+    for (const [i, text] of ratios.entries()) {
+      const charge = { task: `${i}`, mechanism: "", name: "", ratio: Ratio.parse(text), mark: `${i}`, id: "" };
+      const work = ledger.transact((account) => account.charge(charge));
+      if (allowed[i]) await work;
+      else await assert.rejects(work, { name: "PrivacyError" }, `${limit} ${i}`);
+    }
+    assert.equal(spell((await ledger.statement()).epsilon), epsilon);
+  }
+});
+
+test("rounds are read, assigned and answered as in Python, or refused by the same kind of error", async () => {
+  for (const { announcement, limit, error, reason, facts } of read("rounds")) {
+    const options = limit === null ? {} : { limit };
+    if (error) {
+      await assert.rejects(Round.read(announcement, options), { name: error }, reason);
+      continue;
+    }
+    const round = await Round.read(announcement, options);
+    assert.deepEqual([round.number, round.answers, round.width], [facts.number, facts.answers, facts.width]);
+    for (const { id, value, channels, entry } of facts.people) {
+      assert.deepEqual((await round.channelsOf(unhex(id))).map(({ key }) => key), channels);
+      const report = await round.privatize(value, unhex(id), { entropy: new Entropy(unhex(facts.key)) });
+      assert.equal(hex(report), entry);
     }
   }
 });

@@ -7,6 +7,7 @@ are spread in a known way. Where an estimate is clipped, or is a ratio, it is av
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -14,11 +15,11 @@ from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
 from discreet.advice.population import Population
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.registry import entries
+from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.frequency import oracle_candidates
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE
 from discreet.plans.mean.several import GUESSED_VARIANCE, Means
-from discreet.plans.variance import SquaredDeviation
 from discreet.tallies import Tally
 
 NODES = np.linspace(-6, 6, 49)
@@ -64,9 +65,13 @@ def _adaptive(asked: Ask, people: Population, name: str, spread: float) -> Candi
     steps = Adaptive(asked.domain, asked.epsilon, **ADAPTIVE[name])
     scale = asked.domain.width / 2
 
+    @cache
+    def adapted(pilot: int) -> list[Mechanism]:
+        return [steps.adapt(steps.first, _pilot(steps, people, pilot, seed))[0] for seed in range(PILOTS)]
+
     def law(users: int) -> tuple[float, float]:
         pilot = max(1, round(replace(steps, people=users).first_share * users))
-        seconds = [steps.second(_pilot(steps, people, min(pilot, 1 << 18), seed))[0] for seed in range(PILOTS)]
+        seconds = adapted(min(pilot, 1 << 18))
         noise = np.array([steps.first.expected_variance(people.masses), _mean_noise(seconds, people)])
         counts = np.array([pilot, max(users - pilot, 1)])
         weights = counts / (noise + spread)

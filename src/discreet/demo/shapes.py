@@ -72,7 +72,7 @@ def carriers(demo: Demo) -> Section:
         section.rows.append(Row((str(row["label"]), *cells, held)))
     section.facts = answer.to_dict() | {"truth": truth.tolist()}
     caption = "Share of each airline: estimate with its 95 % interval, and the truth."
-    demo.picture(section, caption, lambda: plots.frequencies(answer, truth=truth))
+    demo.picture(section, caption, lambda: plots.frequencies(answer, truth=truth.tolist()))
     return section
 
 

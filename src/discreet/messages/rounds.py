@@ -24,7 +24,7 @@ from discreet.messages.ids import ADMISSIONS, ID_BYTES
 from discreet.messages.uploads import entry_width
 from discreet.plans.assignment import shares, thresholds
 from discreet.plans.base import Channel, Round
-from discreet.plans.encoders import read_encoder
+from discreet.plans.encoders import read_encoder, write_encoder
 from discreet.privacy.exact import EPSILON_MAX, TOTAL
 
 VERSION = 2
@@ -62,7 +62,7 @@ def write_round(asked: Round) -> dict[str, Any]:
                 "key": channel.key,
                 "mechanism": channel.mechanism.to_document(),
                 "mechanism_id": channel.mechanism.id,
-                "encoder": channel.encoder.to_dict(),
+                "encoder": write_encoder(channel.encoder),
                 "certificate": channel.mechanism.certificate.to_dict(),
             }
             for channel in asked.channels

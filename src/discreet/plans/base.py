@@ -16,45 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from discreet.domains import Encoded, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
+from discreet.plans.encoders import Encoder
 from discreet.privacy.exact import check_epsilon
 from discreet.tallies import Tally
-
-
-class Encoder(Protocol):
-    """Turns raw values into a channel's canonical inputs, on the device."""
-
-    def encode(self, values: Any) -> Encoded:
-        """Return canonical inputs."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values, for clients in other languages."""
-        ...
-
-
-@dataclass(frozen=True)
-class Bucket:
-    """Numbers of an interval as the number of their bucket, 0..bins-1."""
-
-    domain: Interval
-    bins: int
-
-    def encode(self, values: Any) -> Encoded:
-        """Clip, then count buckets from the left; the last one is closed."""
-        scaled = self.domain.encode(values)
-        buckets = np.minimum(((scaled.inputs + 1) * (self.bins / 2)).astype(np.int64), self.bins - 1)
-        return Encoded(buckets, scaled.clipped_low, scaled.clipped_high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {"interval": self.domain.to_dict(), "bins": self.bins}
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import Plan
 from discreet.plans.distribution import Distribution
+from discreet.plans.encoders import read_domain
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.mean.several import Means
@@ -22,15 +22,6 @@ QUESTIONS: dict[str, type[Plan]] = {
     "range-mean": RangeMean,
     "range-means": RangeMeans,
 }
-
-
-def read_domain(values: Any) -> Interval | Categories:
-    """Return the domain that `to_dict` wrote: ``{"low", "high"}`` or ``{"labels"}``."""
-    if isinstance(values, dict) and set(values) == {"low", "high"}:
-        return Interval(values["low"], values["high"])
-    if isinstance(values, dict) and set(values) == {"labels"} and isinstance(values["labels"], list):
-        return Categories(values["labels"])
-    raise DiscreetError(f"domain is {values!r}; allowed is {{low, high}} or {{labels}}")
 
 
 def read_plan(values: Any) -> Plan:

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Floats
-from discreet.plans.base import Answered, Channel, Encoder, Plan, Round
+from discreet.plans.base import Answered, Channel, Plan, Round
+from discreet.plans.encoders import Attribute, Encoder
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
 
@@ -131,7 +132,7 @@ def _encode(encoder: Encoder, rows: npt.NDArray[Any], shares: Floats) -> tuple[n
     low, high = encoded.clipped_low, encoded.clipped_high
     if not low + high:
         return encoded.inputs, 0.0
-    column = rows if rows.ndim == 1 else rows[:, encoder.to_dict()["attribute"]]
+    column = rows[:, encoder.index] if isinstance(encoder, Attribute) else rows
     ranked = shares[np.argsort(column)]
     return encoded.inputs, float(ranked[:low].sum() + ranked[len(ranked) - high :].sum())
 

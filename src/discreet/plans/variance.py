@@ -7,46 +7,17 @@
 on average. The papers leave it in; it matters only for few people. Each person answers once, with the whole epsilon.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from discreet.domains import Encoded, Interval
+from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Channel, Estimate, History, Plan, Round, normal_interval
 from discreet.plans.distribution import Distribution
+from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.mean.plan import best_mean_mechanism, decoded_mean
 
 METHODS = ("distribution", "two-round")
-
-
-@dataclass(frozen=True)
-class SquaredDeviation:
-    """Numbers of an interval as their squared distance from a centre, scaled to [-1, 1]."""
-
-    domain: Interval
-    centre: float
-
-    @property
-    def largest(self) -> float:
-        """The largest squared distance within the domain."""
-        return max(self.centre - self.domain.low, self.domain.high - self.centre) ** 2
-
-    def encode(self, values: Any) -> Encoded:
-        """Clip, then square the distance."""
-        scaled = self.domain.encode(values)
-        squares = np.square(self.domain.decode(scaled.inputs) - self.centre)
-        return Encoded(np.clip(squares * (2 / self.largest) - 1, -1.0, 1.0), scaled.clipped_low, scaled.clipped_high)
-
-    def decode(self, canonical: float) -> float:
-        """Return a number of [-1, 1] as a squared distance."""
-        return (canonical + 1) * self.largest / 2
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {"interval": self.domain.to_dict(), "squared_deviation_from": self.centre}
 
 
 class Variance(Plan):

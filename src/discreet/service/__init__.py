@@ -1,7 +1,8 @@
-"""The collector: campaigns, uploads, live results. `create_app(store, settings)` is an ASGI application.
+"""The collector: campaigns, uploads, live results. `create_app(store, settings)` returns an ASGI application.
 
 `store` keeps campaigns, reports and tallies (SQLite or PostgreSQL), `writer` commits many uploads at once, `campaigns`
-drives a plan's rounds, `app` speaks HTTP. docs/service.md lists the endpoints and what each refusal means.
+runs a plan's rounds, `results` computes answers, `api` and `pages` serve them. docs/service.md lists the endpoints and
+the meaning of each refusal.
 """
 
 from discreet.service.app import create_app

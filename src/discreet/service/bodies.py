@@ -1,4 +1,4 @@
-"""The bodies of requests, checked by pydantic; texts are such that every store and every reader takes them."""
+"""The bodies of requests, checked by pydantic."""
 
 import datetime
 from typing import Annotated, Any, Literal
@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 def _clean(text: str) -> str:
     if any(ord(c) < 32 and c not in "\n\t" for c in text) or any(0xD800 <= ord(c) < 0xE000 for c in text):
-        raise ValueError("text holds control characters or half characters")
+        raise ValueError("text must not contain control characters or surrogates")
     return text
 
 
@@ -23,7 +23,7 @@ def _clean_values(values: dict[str, Any]) -> dict[str, Any]:
         elif isinstance(value, list):
             waiting += value
         elif isinstance(value, int) and abs(value) >= 1 << 63:
-            raise ValueError("a whole number is too large")
+            raise ValueError("whole numbers must be smaller than 2^63")
     return values
 
 
@@ -56,7 +56,7 @@ class NewCampaign(_Body):
 
 
 class CampaignChange(_Body):
-    """What can be changed of a campaign; its plan cannot."""
+    """Changes to a campaign; its plan cannot be changed."""
 
     title: Title | None = None
     question: Text | None = None
@@ -67,13 +67,13 @@ class CampaignChange(_Body):
 
 
 class PlanOnly(_Body):
-    """A plan to look at before asking anyone."""
+    """A plan to check before asking anyone."""
 
     plan: PlanValues
 
 
 class Some(_Body):
-    """How many ids or tickets are wanted."""
+    """How many ids or tickets to make."""
 
     count: Annotated[int, Field(ge=1, le=10_000)] = 1
 
@@ -85,14 +85,14 @@ class NewToken(_Body):
 
 
 class JsonReport(_Body):
-    """One report, for people: its id and its packed bytes, hexadecimal."""
+    """One report as JSON: its id and its packed bytes, hexadecimal."""
 
     id: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     report: Annotated[str, Field(pattern="^([0-9a-f]{2})+$", max_length=2 * 65535)]
 
 
 class JsonUpload(_Body):
-    """An upload, for people."""
+    """An upload as JSON."""
 
     round: Annotated[int, Field(ge=1, le=1 << 31)]
     reports: Annotated[list[JsonReport], Field(min_length=1, max_length=10_000)]

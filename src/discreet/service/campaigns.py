@@ -1,69 +1,49 @@
-"""Campaigns: a plan in the field. Its rounds open and close, its tallies answer, and little is shown too early.
+"""Campaigns: a plan in use. Their rounds open and close, people are admitted, administrators see the progress.
 
-A round closes when the administrator says so, when its target is reached, or when the campaign's last day is over. The
-plan then gives the next round from the tallies so far, or none: the campaign is finished. Every step can be taken again
-after a crash: `advance` looks at what is stored and goes on from there.
+A round closes when an administrator closes it, when its target is reached, or when the campaign's last day is over. The
+plan then gives the next round from the rounds so far, or none, and the campaign is finished. Every step can be repeated
+after a crash: `advance` looks at what is stored and continues from there.
 """
 
 import datetime
 import json
 import math
 import threading
-from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from sqlalchemy.engine import RowMapping
 
 from discreet.errors import DiscreetError
-from discreet.estimation.fit import Fit, goodness_of_fit
 from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
 from discreet.messages.rounds import announce, write_round
-from discreet.optimize import threads
-from discreet.plans.base import Answered, Plan, Round
+from discreet.plans.base import Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
+from discreet.service.errors import Conflict
+from discreet.service.results import find, history, plan_of
 from discreet.service.settings import Settings
 from discreet.service.store import Store
-from discreet.tallies import Tally
-
-_KEPT = 512
-
-
-class Missing(DiscreetError):
-    """There is no such campaign, or none of its rounds is what was asked for."""
-
-
-class Conflict(DiscreetError):
-    """The campaign's state does not allow what was asked."""
-
-
-@lru_cache(maxsize=128)
-def plan_of(text: str) -> Plan:
-    """Read a plan's JSON; the same text is read once."""
-    return read_plan(json.loads(text))
+from discreet.text import listed
 
 
 class Campaigns:
-    """What the collector does with campaigns.
+    """What a collector does with campaigns.
 
     Parameters
     ----------
     store : Store
-        Where they are kept.
+        Where they are stored.
     settings : Settings
         Limits and the calendar.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
-        self._estimates: dict[tuple[bytes, str, int, int], dict[str, Any]] = {}
-        self._computing: dict[bytes, threading.Lock] = {}
         self._advancing = threading.Lock()
 
-    # -- making and changing ------------------------------------------------------------------------------
+    # -- administration -----------------------------------------------------------------------------------
 
     def create(
         self,
@@ -77,14 +57,14 @@ class Campaigns:
         admission: str = "issued",
         public_results: bool = False,
     ) -> bytes:
-        """Start a campaign and open its first round; return its id."""
+        """Start a campaign, open its first round, and return its id."""
         check_dates(opens, closes)
         if admission not in ADMISSIONS:
-            raise DiscreetError(f"admission is {admission!r}; allowed are {', '.join(ADMISSIONS)}")
+            raise DiscreetError(f"admission must be {listed(ADMISSIONS)}, not {admission!r}")
         made = read_plan(plan) if participants is None else read_plan(plan).expecting(participants)
         first = made.round([])
         if first is None:
-            raise DiscreetError("the plan asks nobody anything: it has no first round")
+            raise DiscreetError("the plan has no first round, so it would ask nobody anything")
         if first.answers > 1:
             raise DiscreetError(
                 f"the plan asks each person {first.answers} questions at once; a collector asks one: give answers=1"
@@ -110,10 +90,7 @@ class Campaigns:
 
     def find(self, identifier: bytes) -> RowMapping:
         """Return a campaign's row."""
-        row = self.store.campaign(identifier)
-        if row is None:
-            raise Missing("there is no such campaign")
-        return row
+        return find(self.store, identifier)
 
     def change(self, identifier: bytes, values: dict[str, Any]) -> None:
         """Change title, question, dates, minimum or whether results are public."""
@@ -121,6 +98,19 @@ class Campaigns:
         check_dates(values.get("opens", row["opens"]), values.get("closes", row["closes"]))
         if values:
             self.store.change_campaign(identifier, values)
+
+    def delete(self, identifier: bytes) -> None:
+        """Delete a campaign with everything that was sent to it."""
+        self.find(identifier)
+        self.store.drop_campaign(identifier)
+
+    def rebuild(self, identifier: bytes) -> list[int]:
+        """Count all stored reports again; return how many each round has."""
+        self.find(identifier)
+        rounds = self.store.rounds(identifier)
+        return [self.store.rebuild(identifier, row["id"], Asked.read(row["document"])) for row in rounds]
+
+    # -- rounds -------------------------------------------------------------------------------------------
 
     def close(self, identifier: bytes) -> None:
         """Close the open round, and open the plan's next one."""
@@ -134,21 +124,21 @@ class Campaigns:
         self.advance(identifier)
 
     def _check_closable(self, row: RowMapping, rounds: list[RowMapping]) -> None:
-        """Refuse to close a round from which its plan could not go on; reports can then still come."""
+        """Refuse to close a round from which the plan could not continue, so that more reports can come."""
         if int(rounds[-1]["n"]) == 0:
-            raise Conflict(f"round {rounds[-1]['number']} has no report yet: closing it would answer nothing")
+            raise Conflict(f"round {rounds[-1]['number']} cannot be closed: it has no report yet")
         try:
-            plan_of(row["plan"]).round(self.history(rounds))
+            plan_of(row["plan"]).round(history(self.store, rounds))
         except (DiscreetError, ArithmeticError, np.linalg.LinAlgError) as error:
             raise Conflict(f"round {rounds[-1]['number']} cannot be closed yet: {error}") from None
 
     def advance(self, identifier: bytes) -> None:
-        """Open the round that follows a closed one, or finish; does nothing when there is nothing to do."""
+        """Open the round that follows a closed one, or finish the campaign; otherwise do nothing."""
         with self._advancing:
             row, rounds = self.find(identifier), self.store.rounds(identifier)
             if row["finished"] or not rounds[-1]["closed"]:
                 return
-            following = plan_of(row["plan"]).round(self.history(rounds))
+            following = plan_of(row["plan"]).round(history(self.store, rounds))
             if following is None:
                 self.store.finish(identifier)
                 return
@@ -157,7 +147,7 @@ class Campaigns:
             self.store.open_round(identifier, number, document, target_of(following, row["participants"]))
 
     def tick(self) -> None:
-        """Close what has reached its target or its last day; go on where a crash interrupted."""
+        """Close rounds that have reached their target or their last day; continue what a crash interrupted."""
         for row in self.store.campaigns():
             if row["finished"]:
                 continue
@@ -170,14 +160,9 @@ class Campaigns:
                 elif full or (over and int(last["n"]) > 0):
                     self.close(row["id"])
             except DiscreetError:
-                continue  # too few reports for the plan to go on: the dashboard shows the round as it is
+                continue  # too few reports for the plan to continue: the round stays open
 
-    def delete(self, identifier: bytes) -> None:
-        """Forget a campaign with everything that was sent to it."""
-        self.find(identifier)
-        self.store.drop_campaign(identifier)
-
-    # -- for participants ---------------------------------------------------------------------------------
+    # -- for people who answer ----------------------------------------------------------------------------
 
     def state(self, row: RowMapping) -> str:
         """Return scheduled, open, closed or finished."""
@@ -191,7 +176,7 @@ class Campaigns:
         return "open"
 
     def public(self, row: RowMapping) -> dict[str, Any]:
-        """Return what everybody may know of a campaign."""
+        """Return what everybody may know about a campaign."""
         plan = plan_of(row["plan"])
         return {
             "id": bytes(row["id"]).hex(),
@@ -212,40 +197,31 @@ class Campaigns:
         """Return the document of the open round, for clients."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
         if rounds[-1]["closed"] or self.state(row) != "open":
-            raise Conflict(f"the campaign takes no answers: it is {self.state(row)}")
+            raise Conflict(f"the campaign does not accept answers: it is {self.state(row)}")
         document, epsilon = json.loads(rounds[-1]["document"]), plan_of(row["plan"]).epsilon
         return announce(document, identifier, row["admission"], epsilon)
 
     def issue(self, identifier: bytes, count: int) -> list[str]:
-        """Hand out report ids; nothing is stored, the ids carry our mark."""
+        """Hand out report ids; nothing is stored, because the ids carry the collector's mark."""
         row = self.find(identifier)
         if row["admission"] != "issued":
-            raise Conflict(f"admission is {row['admission']}: ids are handed out only where it is issued")
+            raise Conflict(f"ids are handed out only if admission is issued; here it is {row['admission']}")
         nonces = system_entropy().read(8 * count)
         return [issue_id(bytes(row["secret"]), nonces[i : i + 8]).hex() for i in range(0, 8 * count, 8)]
 
     def invite(self, identifier: bytes, count: int) -> list[str]:
-        """Make one-time invitation tickets; only what they will be spent for is stored, hashed."""
-        if self.find(identifier)["admission"] != "invited":
-            raise Conflict("tickets are for campaigns whose admission is invited")
+        """Make one-time invitation tickets; only their hashes are stored."""
+        row = self.find(identifier)
+        if row["admission"] != "invited":
+            raise Conflict(f"tickets are made only if admission is invited; here it is {row['admission']}")
         tickets = [system_entropy().read(ID_BYTES) for _ in range(count)]
         self.store.add_tickets(identifier, [ticket_id(identifier, one) for one in tickets])
         return [one.hex() for one in tickets]
 
-    # -- results ------------------------------------------------------------------------------------------
-
-    def tallies(self, rounds: Iterable[RowMapping]) -> list[dict[str, Tally]]:
-        """Return the live tally of each round, by channel."""
-        return [self.store.round_tally(row["id"], Asked.read(row["document"])) for row in rounds]
-
-    def history(self, rounds: Iterable[RowMapping]) -> list[Answered]:
-        """Return the rounds as they were asked, with their live tallies: what the plan is told."""
-        listed = list(rounds)
-        asked = [Asked.read(row["document"]).round for row in listed]
-        return [Answered(*one) for one in zip(asked, self.tallies(listed), strict=True)]
+    # -- progress -----------------------------------------------------------------------------------------
 
     def progress(self, identifier: bytes) -> dict[str, Any]:
-        """Return how far the campaign is: rounds, counts, targets, days. Counts only."""
+        """Return how far the campaign is: its rounds, counts, targets and days."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
         tickets = self.store.count_tickets(identifier) if row["admission"] == "invited" else None
         return self.public(row) | {
@@ -265,110 +241,18 @@ class Campaigns:
             "tickets": None if tickets is None else {"made": tickets[0], "spent": tickets[1]},
         }
 
-    def withheld(self, row: RowMapping, n: int) -> dict[str, Any] | None:
-        """Return why nothing is shown yet, or None when there are reports enough."""
-        if n >= row["minimum"]:
-            return None
-        reason = f"{n} reports so far; nothing is shown below {row['minimum']}"
-        return {"withheld": True, "reason": reason, "n": n, "minimum": row["minimum"]}
 
-    def tally(self, identifier: bytes) -> dict[str, Any]:
-        """Return the live tallies of all rounds, unless there are too few reports."""
-        row, rounds = self.find(identifier), self.store.rounds(identifier)
-        tallies = self.tallies(rounds)
-        n = sum(tally.n for channels in tallies for tally in channels.values())
-        return self.withheld(row, n) or {
-            "withheld": False,
-            "n": n,
-            "rounds": [
-                {"round": one["number"], "channels": {key: tally.to_dict() for key, tally in channels.items()}}
-                for one, channels in zip(rounds, tallies, strict=True)
-            ],
-        }
-
-    def estimate(self, identifier: bytes) -> dict[str, Any]:
-        """Return the plan's estimate from the tallies, unless it must be withheld; never from single reports."""
-        row, rounds = self.find(identifier), self.store.rounds(identifier)
-        n = sum(int(one["n"]) for one in rounds)
-        return self.withheld(row, n) or self._computed("estimate", row, rounds, n)
-
-    def fit(self, identifier: bytes) -> dict[str, Any]:
-        """Return whether the reports fit any distribution through their channels; see `fit`."""
-        row, rounds = self.find(identifier), self.store.rounds(identifier)
-        n = sum(int(one["n"]) for one in rounds)
-        return self.withheld(row, n) or self._computed("fit", row, rounds, n)
-
-    def _computed(self, what: str, row: RowMapping, rounds: list[RowMapping], n: int) -> dict[str, Any]:
-        key = (bytes(row["id"]), what, len(rounds), n)
-        computing = self._computing.setdefault(key[0], threading.Lock())
-        with computing, threads.single():  # what is asked twice is computed once
-            if key not in self._estimates:
-                found = (
-                    _estimate(row, self.history(rounds)) if what == "estimate" else _fit(rounds, self.tallies(rounds))
-                )
-                while len(self._estimates) >= _KEPT:
-                    self._estimates.pop(next(iter(self._estimates)))
-                self._estimates[key] = found | {"n": n}
-            return self._estimates[key]
-
-    def rebuild(self, identifier: bytes) -> list[int]:
-        """Count all reports again; return how many each round has."""
-        self.find(identifier)
-        rounds = self.store.rounds(identifier)
-        return [self.store.rebuild(identifier, row["id"], Asked.read(row["document"])) for row in rounds]
-
-
-def _estimate(row: RowMapping, history: list[Answered]) -> dict[str, Any]:
-    try:
-        found = plan_of(row["plan"]).estimate(history)
-    except (DiscreetError, ArithmeticError, LookupError) as error:
-        sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(history) + 1} has not begun"
-        return {
-            "withheld": True,
-            "reason": f"the question cannot be answered yet: {sentence}",
-            "minimum": row["minimum"],
-        }
-    return {"withheld": False, "estimate": plain(found.to_dict())}
-
-
-def _fit(rounds: list[RowMapping], tallies: list[dict[str, Tally]]) -> dict[str, Any]:
-    found: list[dict[str, Any]] = []
-    alarm = False
-    for row, channels in zip(rounds, tallies, strict=True):
-        asked = Asked.read(row["document"])
-        for key, mechanism in zip(asked.keys, asked.mechanisms, strict=True):
-            fit: Fit = goodness_of_fit(mechanism, channels[key])
-            alarm |= fit.alarm
-            found.append({"round": row["number"], "channel": key} | fit.to_dict())
-    return {"withheld": False, "alarm": alarm, "channels": found}
-
-
-def target_of(asked: Round, participants: int | None) -> int | None:
-    """Return how many reports end a round: its share of the participants; a round of all has no target."""
-    if participants is None or asked.share >= 1:
+def target_of(asked: Round, people: int | None) -> int | None:
+    """Return how many reports end a round: its share of the people. A round that asks everyone has no target."""
+    if people is None or asked.share >= 1:
         return None
-    return max(2, math.ceil(asked.share * participants))
+    return max(2, math.ceil(asked.share * people))
 
 
 def check_dates(opens: datetime.date | None, closes: datetime.date | None) -> None:
     """Refuse a campaign that ends before it begins."""
     if opens is not None and closes is not None and closes < opens:
-        raise DiscreetError(f"closes is {closes}; allowed are days from {opens}, when the campaign opens")
-
-
-def plain(value: Any) -> Any:
-    """Return values as JSON takes them: lists for arrays, None for what is not a finite number."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        raise DiscreetError(f"closes must not be before the campaign opens on {opens}, but is {closes}")
 
 
 def _iso(day: datetime.date | None) -> str | None:

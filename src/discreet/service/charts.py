@@ -1,7 +1,7 @@
-"""Charts as small pieces of HTML: SVG shapes that stretch, words beside them that do not.
+"""Charts as small pieces of HTML: SVG shapes that stretch, with text beside them that does not.
 
-Shapes live in a box 100 wide that fills whatever room there is; strokes keep their width and text is HTML, so that a
-chart reads as well on a phone as on a wall. No style attribute, no script: pages forbid both.
+Shapes are drawn in a box 100 wide that fills the available width; strokes keep their width and text is HTML, so that a
+chart is readable on a phone and on a large screen. There are no style attributes or scripts: the pages forbid both.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,24 +9,24 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
+from discreet.text import THIN_SPACE, format_number
+
 Pair = tuple[float, float]
 
 
 def number(value: float, margin: float = 0.0) -> str:
-    """Return a number as people read it: digits by its margin, thin thousands, a true minus sign.
+    """Write a number with as many digits as its margin justifies, thin spaces and a true minus sign.
 
     Examples
     --------
     >>> number(-41873.42, 1204)
     '−41\u202f873'
     """
-    from discreet.plans.base import format_number
-
-    return format_number(value, margin).replace(" ", "\u202f").replace("-", "−")
+    return format_number(value, margin, THIN_SPACE).replace("-", "−")
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share in percent.
+    """Write a share in percent.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, name: str) -> str:
 
 
 def _dot(x: float, y: float) -> str:
-    """A round mark that stays round however the box is stretched: the cap of a line without length."""
+    """Return a mark that stays round when the box is stretched: the cap of a line of no length."""
     return f'<path class="dot" d="M{x:.3f} {y:.3f}h.001"/>'
 
 
@@ -58,7 +58,7 @@ def _place(value: float, scale: Pair) -> float:
 
 
 def span(value: float, interval: Pair, scale: Pair, label: str) -> Markup:
-    """Return a number with its interval, placed on a scale."""
+    """Return a number with its interval on a scale."""
     low, high, x = _place(interval[0], scale), _place(interval[1], scale), _place(value, scale)
     body = _line(0, 10, 100, 10, "axis") + _line(low, 10, high, 10, "reach") + _dot(x, 10)
     return _svg(body, label, "span", 20)
@@ -79,7 +79,7 @@ def bar(share: float, interval: Pair | None, top: float, label: str) -> Markup:
 
 
 def density(edges: Sequence[float], heights: Sequence[float], low: Sequence[float], high: Sequence[float]) -> Markup:
-    """Return a histogram as a stepped line within its band. Buckets may have different widths."""
+    """Return a histogram as a stepped line within its band; buckets may have different widths."""
     widths = [b - a for a, b in pairwise(edges)]
     scaled = [[h / w for h, w in zip(values, widths, strict=True)] for values in (heights, low, high)]
     top = max(max(scaled[2]), max(scaled[0]), 1e-300)

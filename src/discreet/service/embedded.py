@@ -1,4 +1,4 @@
-"""A collector inside this process: on loopback, on a free port, on a store of its own. For demos and notebooks."""
+"""A collector inside this process, for demos and notebooks: on loopback, with a temporary store."""
 
 import asyncio
 import tempfile
@@ -14,15 +14,16 @@ from discreet.service.settings import Settings
 from discreet.service.store import Store
 
 _PATIENCE = 30.0
+"""How long to wait for the start and the end, in seconds."""
 
 
 class Embedded:
-    """A running collector; everything it has stored is deleted when it closes.
+    """A running collector that deletes everything it has stored when it closes.
 
     Parameters
     ----------
     port : int
-        0 takes a free one.
+        0 chooses a free one.
 
     Examples
     --------
@@ -48,14 +49,14 @@ class Embedded:
 
     @property
     def sign_in(self) -> str:
-        """The dashboard's address with the token behind the #, which browsers do not send."""
+        """The dashboard's address with the token after the #, which browsers do not send."""
         return f"{self.url}/#token={self.token}"
 
     def _run(self) -> None:
         asyncio.run(self._server.serve(sockets=[self._socket]))
 
     def start(self) -> "Embedded":
-        """Answer requests from now on."""
+        """Start to answer requests."""
         self._thread.start()
         waited = threading.Event()
         for _ in range(int(_PATIENCE / 0.01)):
@@ -65,10 +66,10 @@ class Embedded:
                 break
             waited.wait(0.01)
         self.close()
-        raise DiscreetError("the collector did not start on 127.0.0.1")
+        raise DiscreetError("the collector could not start on 127.0.0.1")
 
     def close(self) -> None:
-        """Stop, and forget everything."""
+        """Stop, and delete everything."""
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(timeout=_PATIENCE)

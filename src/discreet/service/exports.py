@@ -1,4 +1,4 @@
-"""Exports: reports, tallies and estimates as CSV, JSON lines or Parquet. Streams; reports never fit in memory twice."""
+"""Exports: stored reports as CSV, JSON lines or Parquet, streamed in blocks."""
 
 import csv
 import io
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import DiscreetError
+from discreet.extras import require
 from discreet.service.asked import Asked
-from discreet.service.campaigns import Campaigns
+from discreet.service.store import Store
 
 FORMATS = {
     "csv": "text/csv; charset=utf-8",
@@ -20,11 +20,11 @@ FORMATS = {
 COLUMNS = ("round", "channel", "id", "report")
 
 
-def blocks(campaigns: Campaigns, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
-    """Yield stored reports as columns: round, channel, id and packed report (hexadecimal)."""
-    for row in campaigns.store.rounds(identifier):
+def blocks(store: Store, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
+    """Yield stored reports in columns: round, channel, id and packed report (hexadecimal)."""
+    for row in store.rounds(identifier):
         asked = Asked.read(row["document"])
-        for ids, rows, n in campaigns.store.reports(row["id"]):
+        for ids, rows, n in store.reports(row["id"]):
             table = np.frombuffer(ids, dtype=np.uint8).reshape(n, -1)
             channels = asked.channels(identifier, table)
             widths = [mechanism.report_bytes for mechanism in asked.mechanisms]
@@ -38,13 +38,13 @@ def blocks(campaigns: Campaigns, identifier: bytes) -> Iterator[dict[str, list[A
             }
 
 
-def export(campaigns: Campaigns, identifier: bytes, form: str) -> Iterator[bytes]:
+def export(store: Store, identifier: bytes, form: str) -> Iterator[bytes]:
     """Return all reports of a campaign in one of `FORMATS`."""
     if form == "csv":
-        return _csv(blocks(campaigns, identifier))
+        return _csv(blocks(store, identifier))
     if form == "json":
-        return _lines(blocks(campaigns, identifier))
-    return _parquet(blocks(campaigns, identifier))
+        return _lines(blocks(store, identifier))
+    return _parquet(blocks(store, identifier))
 
 
 def _csv(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
@@ -62,11 +62,8 @@ def _lines(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
 
 
 def _parquet(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
-    try:
-        import pyarrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise DiscreetError("format is 'parquet'; it needs pyarrow (install discreet[dataframes])") from None
+    pyarrow = require("pyarrow", "dataframes", "An export to Parquet")
+    parquet = require("pyarrow.parquet", "dataframes", "An export to Parquet")
     fields = [("round", pyarrow.int32()), *((name, pyarrow.string()) for name in COLUMNS[1:])]
     schema = pyarrow.schema(fields)
 
@@ -82,7 +79,7 @@ def _parquet(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
 
 
 class _Sink(io.RawIOBase):
-    """A file that forgets what was taken from it, but not how long it has become."""
+    """A file that drops what was taken from it, but remembers its total length."""
 
     def __init__(self) -> None:
         super().__init__()

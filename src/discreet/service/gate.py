@@ -1,7 +1,7 @@
-"""The gate: what every request passes before anything else happens, and the lean way of binary uploads.
+"""The gate: checks that every request passes first, and the fast path for binary uploads.
 
-It reads the body within a size and a time, refuses compressed bodies and too many requests, and puts the security
-headers on every answer. A binary upload goes from here straight to the writer.
+It limits the size of a body and the time to send it, refuses compressed bodies and too many requests, and adds the
+security headers to every response. A binary upload goes from here straight to the writer.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ import numpy as np
 
 from discreet.errors import WireError
 from discreet.messages import uploads as envelope
+from discreet.service.errors import Refused, StoreBusy, status_of
 from discreet.service.limits import RateLimit
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
-from discreet.service.store import StoreBusy
-from discreet.service.writer import ACCEPTED, REPLAYED, STATUSES, Codes, Refused, Writer
+from discreet.service.writer import ACCEPTED, REPLAYED, STATUSES, Codes, Writer
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -38,7 +38,7 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
     (b"cache-control", b"no-store"),
 )
-"""On every answer; a page that sets one of them itself keeps its own."""
+"""Added to every response that does not set them itself."""
 
 
 class Gate:
@@ -66,27 +66,31 @@ class Gate:
                 await _send(send, 200, answer(codes))
                 return
         except (Refused, WireError, StoreBusy) as error:
-            status = error.status if isinstance(error, Refused) else 429 if isinstance(error, StoreBusy) else 400
+            status = 400 if isinstance(error, WireError) else status_of(error)
             self.metrics.refuse(status)
             await _send(send, status, json.dumps({"error": str(error)}).encode(), close=status in (408, 413))
             return
         except ConnectionError:
-            return  # the client has gone before it had said everything
+            return  # the client disconnected before it had sent everything
         await self.app(scope, _replay(body, receive), _with_headers(send))
 
     async def take(self, upload: envelope.Upload) -> Codes:
-        """Store an upload; returns when it is durable."""
+        """Store an upload; return when it is durable."""
         return await self.writer.submit(upload)
 
     def _check_headers(self, headers: dict[bytes, bytes], uploads: bool) -> None:
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
         if encoding not in (b"", b"identity"):
-            raise Refused(415, f"content-encoding is {encoding[:20].decode('latin-1')}; bodies come uncompressed")
+            raise Refused(
+                415, f"bodies must not be compressed, but content-encoding is {encoding[:20].decode('latin-1')}"
+            )
         if uploads and headers.get(b"content-type", b"").split(b";")[0].strip() != envelope.MEDIA_TYPE.encode():
             raise Refused(415, f"content-type must be {envelope.MEDIA_TYPE}")
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length[:20]) > self.settings.max_body:
-            raise Refused(413, f"the body has {length[:20].decode('latin-1')} bytes; at most {self.settings.max_body}")
+            raise Refused(
+                413, f"the body must have at most {self.settings.max_body} bytes, not {length[:20].decode('latin-1')}"
+            )
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
         if headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers:
@@ -102,9 +106,9 @@ class Gate:
                     parts.append(message.get("body", b""))
                     size += len(parts[-1])
                     if size > self.settings.max_body:
-                        raise Refused(413, f"the body has more than {self.settings.max_body} bytes")
+                        raise Refused(413, f"the body must have at most {self.settings.max_body} bytes")
         except TimeoutError:
-            raise Refused(408, f"the body did not come within {self.settings.body_seconds:g} seconds") from None
+            raise Refused(408, f"the body did not arrive within {self.settings.body_seconds:g} seconds") from None
         return b"".join(parts)
 
     async def _next(self, receive: Receive) -> Message:
@@ -112,14 +116,14 @@ class Gate:
             async with asyncio.timeout(self.settings.body_seconds):
                 message = await receive()
         except TimeoutError:
-            raise Refused(408, f"the body did not come within {self.settings.body_seconds:g} seconds") from None
+            raise Refused(408, f"the body did not arrive within {self.settings.body_seconds:g} seconds") from None
         if message["type"] == "http.disconnect":
             raise ConnectionResetError
         return message
 
 
 def answer(codes: Codes) -> bytes:
-    """Return the JSON answer to an upload: how many of each, and which ones were not accepted."""
+    """Return the JSON response to an upload: the counts, and the reports that were not accepted."""
     received, accepted = len(codes), int((codes == ACCEPTED).sum())
     if accepted == received:
         return b'{"received":%d,"accepted":%d,"replayed":0,"refused":0,"statuses":[]}' % (received, received)
@@ -141,7 +145,7 @@ async def _send(send: Send, status: int, body: bytes, close: bool = False) -> No
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Give the application the body that was read already."""
+    """Give the application the body that has already been read."""
     given = False
 
     async def replay() -> Message:

@@ -1,4 +1,4 @@
-"""Limits: how much one address may ask. Addresses are hashed with a key of this process and kept in memory only."""
+"""Rate limits per address. Addresses are hashed with a key of this process and kept in memory only."""
 
 import hashlib
 import os
@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 
 _MOST = 100_000
+"""How many addresses are remembered."""
 
 
 class RateLimit:
-    """A token bucket for each address.
+    """A token bucket per address.
 
     Examples
     --------
@@ -28,7 +29,7 @@ class RateLimit:
         self._buckets: dict[bytes, tuple[float, float]] = {}
 
     def allows(self, address: str, cost: float = 1.0) -> bool:
-        """Whether one more request of this address is within the limit."""
+        """Whether one more request from this address is within the limit."""
         if not self.rate:
             return True
         name = hashlib.blake2s(address.encode(), key=self._key, digest_size=8).digest()
@@ -36,7 +37,7 @@ class RateLimit:
         level, then = self._buckets.pop(name, (self.burst, now))
         level = min(self.burst, level + max(0.0, now - then) * self.rate)
         allowed = level >= cost
-        while len(self._buckets) >= _MOST:  # the one that has been silent for longest
+        while len(self._buckets) >= _MOST:  # the one that has been idle the longest
             self._buckets.pop(next(iter(self._buckets)))
         self._buckets[name] = (level - cost if allowed else level, now)
         return allowed

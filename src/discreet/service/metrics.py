@@ -1,4 +1,4 @@
-"""Metrics in Prometheus' text format: what this worker has done since it started. Nothing about any campaign."""
+"""Counters of one worker in Prometheus' text format. They say nothing about any campaign."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
 
 
 class Metrics:
-    """Counters of one worker."""
+    """What one worker has done since it started."""
 
     def __init__(self) -> None:
         self.reports = np.zeros(8, dtype=np.int64)
@@ -20,7 +20,7 @@ class Metrics:
         self.seconds = 0.0
 
     def observe_commit(self, seconds: float, results: list[Any]) -> None:
-        """Note one transaction and what became of its reports."""
+        """Count one transaction and the outcome of its reports."""
         self.commits += 1
         self.seconds += seconds
         self.buckets[int(np.searchsorted(_SECONDS, seconds))] += 1
@@ -30,13 +30,13 @@ class Metrics:
             self.reports += np.bincount(np.concatenate(codes), minlength=8)
 
     def refuse(self, status: int) -> None:
-        """Note an upload that was refused as a whole."""
+        """Count an upload that was refused as a whole."""
         self.refused[status] = self.refused.get(status, 0) + 1
 
     def text(self, statuses: tuple[str, ...], waiting: int, well: bool) -> str:
-        """Return the exposition."""
+        """Return all counters as text."""
         lines = [
-            "# HELP discreet_reports_total Reports by what became of them.",
+            "# HELP discreet_reports_total Reports by outcome.",
             "# TYPE discreet_reports_total counter",
         ]
         lines += [f'discreet_reports_total{{status="{name}"}} {self.reports[i]}' for i, name in enumerate(statuses)]
@@ -44,13 +44,19 @@ class Metrics:
         lines += [f"discreet_uploads_total {self.uploads}"]
         lines += ["# HELP discreet_refused_total Uploads refused as a whole.", "# TYPE discreet_refused_total counter"]
         lines += [f'discreet_refused_total{{code="{code}"}} {n}' for code, n in sorted(self.refused.items())]
-        lines += ["# HELP discreet_commit_seconds Time of a group commit.", "# TYPE discreet_commit_seconds histogram"]
+        lines += [
+            "# HELP discreet_commit_seconds Duration of a group commit.",
+            "# TYPE discreet_commit_seconds histogram",
+        ]
         total = np.cumsum(self.buckets)
         lines += [f'discreet_commit_seconds_bucket{{le="{edge}"}} {total[i]}' for i, edge in enumerate(_SECONDS)]
         lines += [f'discreet_commit_seconds_bucket{{le="+Inf"}} {total[-1]}']
         lines += [f"discreet_commit_seconds_sum {self.seconds:.6f}", f"discreet_commit_seconds_count {self.commits}"]
-        lines += ["# HELP discreet_waiting_reports Reports not yet stored.", "# TYPE discreet_waiting_reports gauge"]
+        lines += [
+            "# HELP discreet_waiting_reports Reports not yet stored.",
+            "# TYPE discreet_waiting_reports gauge",
+        ]
         lines += [f"discreet_waiting_reports {waiting}"]
-        lines += ["# HELP discreet_store_up Whether the store answers.", "# TYPE discreet_store_up gauge"]
+        lines += ["# HELP discreet_store_up Whether the store responds.", "# TYPE discreet_store_up gauge"]
         lines += [f"discreet_store_up {int(well)}"]
         return "\n".join(lines) + "\n"

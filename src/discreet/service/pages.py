@@ -1,25 +1,29 @@
-"""The pages: the participant's, the dashboard, the form for a new campaign. HTML from templates, no inline script.
+"""The pages: the one where people answer, the dashboard, and the form for a new campaign. No inline scripts.
 
-A page is a frame that anybody may load. What needs a token comes as a piece of HTML from `/pages/…`, asked for by the
-page's script with the token in the Authorization header. The token lives in the tab's sessionStorage: a cookie would be
-sent along by the browser on its own, so that other sites could act in the administrator's name; this one is not, and it
-is gone with the tab. Against scripts in the page itself neither would help; the policy below admits none but ours.
+Anybody may load a page; it is only a frame. What needs a token comes as a piece of HTML from `/pages/…`, which the
+page's script requests with the token in the Authorization header. The token is kept in the tab's sessionStorage rather
+than in a cookie: browsers send cookies by themselves, so other sites could act in the administrator's name, and a tab's
+storage is deleted with the tab. The content security policy below admits no scripts but ours.
 """
 
 import importlib.resources
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Body, Depends, FastAPI, Header, Request
+from fastapi import Body, Depends, FastAPI
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.staticfiles import StaticFiles
 
 from discreet import __version__
 from discreet.errors import DiscreetError
-from discreet.service.app import ADMINISTRATOR, Identifier, Service
-from discreet.service.campaigns import Missing
-from discreet.service.views import Views, advice
+from discreet.service import views
+from discreet.service.access import ADMINISTRATOR, Identifier, is_administrator
+from discreet.service.errors import Missing
+from discreet.service.forecast import forecast
+from discreet.service.runtime import Service
+from discreet.text import THIN_SPACE, thousands
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -29,13 +33,13 @@ STATIC = Path(str(importlib.resources.files("discreet.service"))) / "static"
 
 
 def client_folder() -> Path:
-    """Return the browser client: packed into the wheel, or beside the sources in a working tree."""
+    """Return the folder of the browser client: inside the wheel, or beside the sources in a working tree."""
     packed = STATIC / "client"
     return packed if packed.is_dir() else Path(__file__).parents[3] / "clients" / "javascript" / "src"
 
 
 class _Files(StaticFiles):
-    """Static files that browsers keep, and ask about before they use them again."""
+    """Static files that browsers cache, but check before each use."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
         response = super().file_response(*args, **kwargs)
@@ -49,27 +53,17 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     found.globals["version"] = __version__
-    found.filters["spaced"] = lambda n: f"{n:,}".replace(",", "\u202f")
+    found.filters["spaced"] = partial(thousands, separator=THIN_SPACE)
     return found
 
 
-def mount(app: FastAPI) -> None:
+def mount(app: FastAPI, service: Service) -> None:
     """Add the pages to the application."""
-    service: Service = app.state.service
-    campaigns, views, templates = service.campaigns, Views(service.campaigns), _environment()
+    campaigns, templates = service.campaigns, _environment()
 
     def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
         text = templates.get_template(name).render(**values)
         return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})
-
-    def viewer(request: Request, identifier: Identifier, authorization: Annotated[str | None, Header()] = None) -> bool:
-        """Whether the visitor is an administrator; others may look where results are public."""
-        row = service.store.campaign(bytes.fromhex(identifier))
-        if row is not None and row["public_results"] and not authorization:
-            return False
-        check: Any = ADMINISTRATOR.dependency
-        check(request, authorization)
-        return True
 
     hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
 
@@ -90,7 +84,7 @@ def mount(app: FastAPI) -> None:
 
     @app.get("/c/{identifier}", **hidden)
     def answer(identifier: str) -> Response:
-        """The participant's page."""
+        """The page where people answer."""
         try:
             asked = campaigns.public(campaigns.find(bytes.fromhex(identifier)))
         except (Missing, ValueError):
@@ -100,19 +94,19 @@ def mount(app: FastAPI) -> None:
     @app.get("/pages/campaigns", dependencies=[ADMINISTRATOR], **hidden)
     def listed() -> Response:
         """The list of campaigns, a piece of the dashboard."""
-        return page("_campaigns.html", campaigns=views.listed())
+        return page("_campaigns.html", campaigns=views.listed(campaigns))
 
     @app.get("/pages/campaigns/{identifier}", **hidden)
-    def panel(identifier: Identifier, is_administrator: Annotated[bool, Depends(viewer)]) -> Response:
+    def panel(identifier: Identifier, is_ours: Annotated[bool, Depends(is_administrator)]) -> Response:
         """The live part of a campaign's dashboard."""
-        found = views.campaign(bytes.fromhex(identifier))
-        return page("_campaign.html", campaign=found, is_administrator=is_administrator)
+        found = views.campaign(campaigns, service.results, bytes.fromhex(identifier))
+        return page("_campaign.html", campaign=found, is_administrator=is_ours)
 
     @app.post("/pages/advice", dependencies=[ADMINISTRATOR], **hidden)
-    def advised(given: Annotated[dict[str, Any], Body()]) -> Response:
-        """What to expect of the campaign that a half-filled form describes."""
+    def expected(given: Annotated[dict[str, Any], Body()]) -> Response:
+        """What to expect from the campaign that a form describes, even if it is not yet complete."""
         try:
-            return page("_advice.html", advice=advice(given))
+            return page("_advice.html", advice=forecast(given))
         except (DiscreetError, ArithmeticError, ValueError) as error:
             return page("_advice.html", 422, advice=None, sentence=str(error))
 

@@ -1,7 +1,7 @@
-"""The tables of a collector. Nothing here names a person: no address, no time finer than a day.
+"""The tables of a collector. Nothing in them identifies a person: no address, no time finer than a day.
 
-`migrations` builds them; this is how the code speaks of them. A report's row says that this id answered this round, and
-holds the packed report, from which tallies can be built again.
+`migrations` creates them. A row of `reports` says that an id answered a round, and holds the packed report, from which
+the tallies can be rebuilt.
 """
 
 from sqlalchemy import (

@@ -1,4 +1,4 @@
-"""Serving: run the application with uvicorn, in this process or in several workers."""
+"""Run the application with uvicorn, in this process or in several workers."""
 
 import json
 import os
@@ -11,25 +11,26 @@ from discreet.errors import DiscreetError
 from discreet.service.app import create_app
 from discreet.service.settings import Settings
 from discreet.service.store import Store
+from discreet.text import listed
 
 _DATABASE, _SETTINGS = "DISCREET_DATABASE", "DISCREET_SETTINGS"
 
 
 def app_from_environment() -> FastAPI:
-    """Return the application that DISCREET_DATABASE and DISCREET_SETTINGS (JSON) describe; for any ASGI server."""
+    """Return the application that DISCREET_DATABASE and DISCREET_SETTINGS (JSON) describe, for any ASGI server."""
     database = os.environ.get(_DATABASE)
     if not database:
-        raise DiscreetError(f"{_DATABASE} is not set; name a file or a postgresql:// address")
+        raise DiscreetError(f"{_DATABASE} must be set to a file or a postgresql:// address")
     given = json.loads(os.environ.get(_SETTINGS, "{}"))
     known = {field.name for field in fields(Settings)} - {"today"}
     unknown = sorted(set(given) - known)
     if unknown:
-        raise DiscreetError(f"{_SETTINGS} has {unknown[0]!r}; allowed are {', '.join(sorted(known))}")
+        raise DiscreetError(f"{_SETTINGS} may contain {listed(sorted(known))}, not {unknown[0]!r}")
     return create_app(Store(database), Settings(**given))
 
 
 def serve(database: str, host: str, port: int, workers: int, settings: dict[str, Any]) -> None:
-    """Serve until interrupted. Nothing about clients is logged; TLS is a proxy's task."""
+    """Serve until interrupted. Nothing about clients is logged; leave TLS to a proxy."""
     import uvicorn
 
     os.environ[_DATABASE], os.environ[_SETTINGS] = database, json.dumps(settings)

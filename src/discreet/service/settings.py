@@ -1,4 +1,4 @@
-"""Settings of a collector: limits, and the clock."""
+"""Settings of a collector: its limits and its clock."""
 
 import datetime
 from collections.abc import Callable
@@ -11,24 +11,24 @@ def _today() -> datetime.date:
 
 @dataclass(frozen=True)
 class Settings:
-    """How much a collector takes, and from whom.
+    """How much a collector accepts, and how often it checks its campaigns.
 
     Attributes
     ----------
     max_body : int
-        Largest request in bytes; more is refused before it is read (413).
+        Largest request in bytes; a larger one is refused before it is read (413).
     body_seconds : float
         How long a client may take to send a request (408).
     requests_per_second, burst : float
-        Of one address; beyond, 429. Zero: no limit. Addresses are hashed, kept in memory only, and never stored.
+        Limit per address (429); zero means no limit. Addresses are hashed, kept in memory only, and never stored.
     max_waiting : int
-        Reports waiting for the store; beyond, 429.
+        How many reports may wait for the store (429).
     group : int
-        Most reports in one commit.
+        How many reports are stored in one commit at most.
     today : callable
-        The collector's calendar (UTC); it knows no finer time.
+        Returns the current day (UTC); the collector uses no finer time.
     tick_seconds : float
-        How often dates and targets are looked at.
+        How often dates and targets are checked.
     """
 
     max_body: int = 4 << 20

@@ -1,9 +1,10 @@
-"""Writer: one thread that stores the uploads of many requests in one transaction, and answers when it is durable.
+"""Writer: one thread that stores the uploads of many requests in one transaction, and answers when they are durable.
 
-While one group is being committed the next one gathers, so that the cost of a sync is shared by all who wait for it.
+While one group is being committed the next one gathers, so that all who wait share the cost of a sync.
 """
 
 import asyncio
+import datetime
 import logging
 import threading
 import time
@@ -13,37 +14,23 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy.engine import Connection
 
 from discreet.arrays import Bytes
-from discreet.errors import DiscreetError
 from discreet.messages.ids import ID_BYTES, is_issued, ticket_id
 from discreet.messages.uploads import Upload
+from discreet.service.errors import Refused, StoreBusy
+from discreet.service.intake import Intake, OpenRound, distinct
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
-from discreet.service.store import OpenRound, Store, StoreBusy, distinct
+from discreet.service.store import Store
 from discreet.tallies import Tally
 
 STATUSES = ("accepted", "replayed", "closed", "invalid", "unassigned", "uninvited", "spent")
-"""What can become of a report; docs/service.md says what each means. The order is the code of each."""
+"""The possible outcomes for a report, in the order of their codes; docs/service.md says what each means."""
 ACCEPTED, REPLAYED, CLOSED, INVALID, UNASSIGNED, UNINVITED, SPENT = range(len(STATUSES))
 
 Codes = npt.NDArray[np.uint8]
 _log = logging.getLogger("discreet.service")
-
-
-class Refused(DiscreetError):
-    """An upload that is refused as a whole.
-
-    Attributes
-    ----------
-    status : int
-        The HTTP status.
-    """
-
-    def __init__(self, status: int, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
 
 
 Outcome = Codes | Refused
@@ -60,7 +47,7 @@ class Waiting:
 
 @dataclass
 class Taken:
-    """What one transaction changed, to be believed once it is committed."""
+    """What one transaction changed; valid once it is committed."""
 
     tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
     full: set[bytes] = field(default_factory=set)
@@ -77,7 +64,8 @@ def take(
     taken = Taken()
     with store.write() as connection:
         for (campaign, number), places in sorted(members.items()):
-            found = store.lock_round(connection, campaign, number)
+            intake = Intake(store, connection)
+            found = intake.lock_round(campaign, number)
             if found is None:
                 continue
             fitting = []
@@ -85,13 +73,13 @@ def take(
                 if uploads[place].width == found.asked.width:
                     fitting.append(place)
                 else:
-                    sentence = f"width is {uploads[place].width}; a report of this round has {found.asked.width} bytes"
+                    sentence = f"width must be {found.asked.width} bytes in this round, not {uploads[place].width}"
                     outcomes[place] = Refused(400, sentence)
             if not fitting:
                 continue
             entries = np.frombuffer(b"".join(uploads[place].entries for place in fitting), dtype=np.uint8)
             table = entries.reshape(-1, ID_BYTES + found.asked.width)
-            codes = _take_round(store, settings, connection, found, table, remembered, taken)
+            codes = _take_round(intake, found, settings.today(), table, remembered, taken)
             ends = np.cumsum([uploads[place].n for place in fitting])[:-1]
             for place, part in zip(fitting, np.split(codes, ends), strict=True):
                 outcomes[place] = part
@@ -99,28 +87,27 @@ def take(
 
 
 def _take_round(
-    store: Store,
-    settings: Settings,
-    connection: Connection,
+    intake: Intake,
     found: OpenRound,
+    today: datetime.date,
     table: Bytes,
     remembered: dict[tuple[int, int], Tally],
     taken: Taken,
 ) -> Codes:
-    asked, campaign, today = found.asked, found.campaign, settings.today()
+    asked, campaign = found.asked, found.campaign
     ids, rows = np.ascontiguousarray(table[:, :ID_BYTES]), table[:, ID_BYTES:]
     codes = np.full(len(ids), ACCEPTED, dtype=np.uint8)
     if found.admission == "invited":
         derived = b"".join(ticket_id(campaign, row.tobytes()) for row in ids)
         ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, ID_BYTES)
     if not found.takes(today):
-        known = store.known(connection, found.id, ids.tobytes())
+        known = intake.known(found.id, ids.tobytes())
         codes[:] = [REPLAYED if row.tobytes() in known else CLOSED for row in ids]
         return codes
     if found.admission == "issued":
         codes[[not is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
     elif found.admission == "invited":
-        spent = store.tickets(connection, campaign, ids.tobytes())
+        spent = intake.tickets(campaign, ids.tobytes())
         for place, row in enumerate(ids):
             codes[place] = _admit(spent, row.tobytes(), asked.number)
     channels = asked.channels(campaign, ids)
@@ -132,7 +119,7 @@ def _take_round(
     codes[candidates] = REPLAYED
     first = candidates[distinct(ids[candidates])]
     if first.size:
-        new = store.insert(connection, found.id, ids[first].tobytes(), rows[first].tobytes(), asked.width)
+        new = intake.insert(found.id, ids[first].tobytes(), rows[first].tobytes(), asked.width)
         if len(new) != first.size:
             fresh = set(new)
             first = first[[row.tobytes() in fresh for row in ids[first]]]
@@ -141,11 +128,11 @@ def _take_round(
         for channel, more in asked.tallies(rows[first], channels[first]).items():
             key = (found.id, channel)
             before = taken.tallies.get(key, remembered.get(key))
-            taken.tallies[key] = store.add_tally(connection, found.id, channel, more, before)
-        store.add_arrivals(connection, found.id, today, int(first.size))
+            taken.tallies[key] = intake.add_tally(found.id, channel, more, before)
+        intake.add_arrivals(found.id, today, int(first.size))
         if found.admission == "invited":
-            store.spend(connection, campaign, [row.tobytes() for row in ids[first]], asked.number)
-        if found.target is not None and store.count(connection, found.id) >= found.target:
+            intake.spend(campaign, [row.tobytes() for row in ids[first]], asked.number)
+        if found.target is not None and intake.count(found.id) >= found.target:
             taken.full.add(campaign)
     return codes
 
@@ -157,7 +144,7 @@ def _admit(spent: dict[bytes, int | None], report_id: bytes, number: int) -> int
 
 
 class Writer(threading.Thread):
-    """The thread that stores.
+    """The thread that stores uploads.
 
     Parameters
     ----------
@@ -188,11 +175,11 @@ class Writer(threading.Thread):
 
     @property
     def waiting(self) -> int:
-        """Number of reports that wait."""
+        """Number of reports that wait to be stored."""
         return self._reports
 
     def stop(self) -> None:
-        """Store what waits, then end."""
+        """Store what is waiting, then end."""
         with self._wake:
             self._stopping = True
             self._wake.notify()
@@ -211,7 +198,7 @@ class Writer(threading.Thread):
                 for campaign in taken.full:
                     self.on_full(campaign)
             except Exception as error:
-                self._remembered.clear()  # whether the commit happened is not known: read the tallies again
+                self._remembered.clear()  # the commit may or may not have happened: read the tallies again
                 if not isinstance(error, StoreBusy):
                     _log.exception("a group of %d uploads could not be stored", len(group))
                 results = [error] * len(group)
@@ -232,7 +219,7 @@ class Writer(threading.Thread):
 
 
 def _answer(group: list[Waiting], results: "list[Codes | BaseException]") -> None:
-    """Wake everyone who waits, one call for each event loop."""
+    """Wake everyone who waits, with one call per event loop."""
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Codes], Codes | BaseException]]] = {}
     for waiting, result in zip(group, results, strict=True):
         by_loop.setdefault(waiting.loop, []).append((waiting.future, result))
@@ -244,7 +231,7 @@ def _answer(group: list[Waiting], results: "list[Codes | BaseException]") -> Non
 def _resolve(pairs: "list[tuple[asyncio.Future[Codes], Codes | BaseException]]") -> None:
     for future, result in pairs:
         if future.done():
-            continue  # the client has gone; its report is stored all the same
+            continue  # the client has disconnected; its report is stored all the same
         if isinstance(result, BaseException):
             future.set_exception(result)
         else:

@@ -17,8 +17,8 @@ from discreet.estimation.em import em
 from discreet.estimation.simplex import norm_sub
 from discreet.mechanisms.base import Floats
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Bucket
 from discreet.plans.distribution import Distribution
+from discreet.plans.encoders import Bucket
 from discreet.plans.simulate import simulate
 from discreet_papers.discrete.laws import decode, support_counts
 from discreet_papers.job import Cell, seed_of

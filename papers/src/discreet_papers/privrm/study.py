@@ -21,9 +21,10 @@ from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.base import Answered, Channel, Round
+from discreet.plans.encoders import RangeEncoder
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answer import direct, moments_within, ratio, reconstruct
-from discreet.plans.range_mean.designs import Belief, RangeEncoder, predicted_variance
+from discreet.plans.range_mean.designs import Belief, predicted_variance
 from discreet.tallies import Tally
 from discreet_papers import data
 from discreet_papers.job import Cell, Job, seed_of

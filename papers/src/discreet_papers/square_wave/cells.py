@@ -18,8 +18,9 @@ from discreet.estimation.em import ems
 from discreet.estimation.functionals import Functional, Mean, Quantile, Range, Variance
 from discreet.mechanisms.base import Floats
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Answered, Bucket, Round
+from discreet.plans.base import Answered, Round
 from discreet.plans.distribution import Distribution
+from discreet.plans.encoders import Bucket
 from discreet.plans.mean import Mean as MeanPlan
 from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance as VariancePlan

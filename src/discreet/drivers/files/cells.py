@@ -11,7 +11,7 @@ import pyarrow as pa
 from discreet.drivers.files.values import Mask
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Array, Mechanism
-from discreet.plans.base import Encoder
+from discreet.plans.encoders import Encoder
 from discreet.tallies import Tally
 
 Tallies = dict[str, Tally]

@@ -22,8 +22,8 @@ from discreet.domains import Categories, Interval
 from discreet.drivers.files.cells import Cell, Tallies, tally_cells
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism
-from discreet.plans.base import Answered, Channel, Encoder, Plan, Round
-from discreet.plans.encoders import read_encoder
+from discreet.plans.base import Answered, Channel, Plan, Round
+from discreet.plans.encoders import Encoder, read_encoder, write_encoder
 from discreet.plans.registry import QUESTIONS, read_plan
 from discreet.privacy.ledger import rational, shown, total
 from discreet.tallies import Tally
@@ -186,7 +186,7 @@ class Reports:
                     "share": self.shares.get((cell.question, cell.round), 1.0),
                     "mechanism": cell.mechanism.to_document(),
                 }
-                | ({} if cell.encoder is None else {"encoder": cell.encoder.to_dict()})
+                | ({} if cell.encoder is None else {"encoder": write_encoder(cell.encoder)})
                 for cell in self.cells
             ],
         }

@@ -31,7 +31,8 @@ from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.operators import Operator
-from discreet.plans.base import Answered, Bucket, Channel
+from discreet.plans.base import Answered, Channel
+from discreet.plans.encoders import Bucket
 from discreet.plans.frequency import best_oracle, oracle_frequencies
 from discreet.tallies import Tally
 

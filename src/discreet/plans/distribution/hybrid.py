@@ -25,8 +25,9 @@ from discreet.estimation.intervals import UNDERSMOOTHING
 from discreet.estimation.spline import Posterior, SplineModel, log_spline, softmax
 from discreet.estimation.uncertainty import PosteriorUncertainty
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Answered, Bucket, Channel
+from discreet.plans.base import Answered, Channel
 from discreet.plans.distribution.designs import Design, Fit
+from discreet.plans.encoders import Bucket
 from discreet.plans.frequency import best_oracle, oracle_frequencies
 
 SHARE = 0.08

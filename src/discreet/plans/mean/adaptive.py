@@ -27,7 +27,8 @@ from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.numeric.adaptive_additive import adaptive_additive
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
-from discreet.plans.base import Answered, Bucket, Channel, Encoder, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.encoders import Bucket, Encoder, asked_domain
 from discreet.tallies import Tally
 
 BINS = 64
@@ -215,14 +216,6 @@ class Adaptive:
 
         channel, counts = joint([m.operator(BINS) for m, _ in parts], [tally.counts for _, tally in parts])
         return likely_mean(channel, counts, 2 * bucket_centres(BINS) - 1, epsilon=self.epsilon)
-
-
-def asked_domain(encoder: Encoder) -> Interval:
-    """Return the interval that a channel for numbers was asked with."""
-    domain = getattr(encoder, "domain", encoder)
-    if not isinstance(domain, Interval):
-        raise DiscreetError(f"a mean needs a channel for numbers of an interval, not {encoder!r}")
-    return domain
 
 
 def weighted_mean(parts: list[tuple[Mechanism, Tally]]) -> tuple[float, float, list[float]]:

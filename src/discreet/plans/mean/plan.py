@@ -10,7 +10,8 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.base import Channel, Estimate, History, Plan, Round, normal_interval
-from discreet.plans.mean.adaptive import Adaptive, asked_domain
+from discreet.plans.encoders import asked_domain
+from discreet.plans.mean.adaptive import Adaptive
 from discreet.tallies import Tally
 
 ADAPTIVE: dict[str, dict[str, Any]] = {"aaa": {}, "np-aaa": {"pilot": "hybrid-np", "share": 0.1}}

@@ -12,34 +12,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from discreet.domains import Encoded, Interval
+from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Channel, Estimate, History, Plan, Round
+from discreet.plans.encoders import Attribute
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE, adaptive_steps, best_mean_mechanism, mean_estimate
 
 GUESSED_VARIANCE = 1 / 3
 """Variance of a value on [-1, 1] when nothing is known: the uniform distribution's."""
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """One column of a participant's row."""
-
-    index: int
-    domain: Interval
-
-    def encode(self, rows: Any) -> Encoded:
-        """Return the canonical inputs of that column."""
-        return self.domain.encode(np.asarray(rows)[:, self.index])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {"attribute": self.index, "interval": self.domain.to_dict()}
 
 
 @dataclass(frozen=True)

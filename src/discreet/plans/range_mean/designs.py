@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.domains import Encoded, Interval
+from discreet.domains import Interval
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Floats
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.registry import entries
-from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
+from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.privacy.exact import TOTAL
 
 Region = tuple[float, float]
@@ -42,45 +42,6 @@ def check_range(domain: Interval, low: float, high: float) -> Region:
     if low < domain.low or high > domain.high:
         raise DomainError(f"the range from {low} to {high} is not within the domain {domain}")
     return float(low), float(high)
-
-
-@dataclass(frozen=True)
-class RangeEncoder:
-    """Numbers of a domain as places in a region of a range: [-1, 1], or 2 (outside).
-
-    Attributes
-    ----------
-    region : (float, float)
-        What is scaled to [-1, 1]: the range, or its dense part.
-    clip : bool
-        Whether people of the range outside the region answer as its nearest end, or as outside.
-    """
-
-    domain: Interval
-    low: float
-    high: float
-    region: Region
-    clip: bool = True
-
-    def encode(self, values: Any) -> Encoded:
-        """Clip to the domain, then to the region."""
-        floats = self.domain.check(values)
-        counted = self.domain.encode(floats)
-        kept = np.clip(floats, self.domain.low, self.domain.high)
-        first, last = (self.low, self.high) if self.clip else self.region
-        middle, half = (self.region[0] + self.region[1]) / 2, (self.region[1] - self.region[0]) / 2
-        scaled = np.clip((kept - middle) / half, -1.0, 1.0)
-        inputs = np.where((kept >= first) & (kept <= last), scaled, OUTSIDE)
-        return Encoded(inputs, counted.clipped_low, counted.clipped_high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "interval": self.domain.to_dict(),
-            "range": [self.low, self.high],
-            "region": list(self.region),
-            "clip": self.clip,
-        }
 
 
 @dataclass(frozen=True)

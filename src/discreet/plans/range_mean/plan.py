@@ -25,9 +25,10 @@ from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
 from discreet.plans.range_mean import answer as range_estimate
-from discreet.plans.range_mean.designs import COARSE, Belief, RangeEncoder, Region, check_range, ranked
+from discreet.plans.range_mean.designs import COARSE, Belief, Region, check_range, ranked
 from discreet.plans.range_mean.region import (
     NOISE,
     bias_allowed,

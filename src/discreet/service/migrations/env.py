@@ -1,4 +1,4 @@
-"""What alembic runs: the connection comes from `Store`, or from sqlalchemy.url on alembic's own command line."""
+"""Run by alembic: the connection comes from `Database`, or from sqlalchemy.url on alembic's own command line."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ def main(config: Any) -> None:
         return
     url = config.get_main_option("sqlalchemy.url")
     if url is None:
-        raise SystemExit("sqlalchemy.url is not set; name the database to migrate")
+        raise SystemExit("sqlalchemy.url must be set to the database to migrate")
     with create_engine(url).begin() as opened:
         run(opened)
 
 
-if hasattr(context, "config"):  # not when the module is only imported, for its documentation
+if hasattr(context, "config"):  # not when the module is only imported
     main(context.config)

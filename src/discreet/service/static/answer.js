@@ -1,5 +1,5 @@
-// The participant's page: verify, ask, randomise, show, send. Only `send` speaks of the answer, and it knows only a report.
-import { BrowserStorage, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
+// The page where people answer: verify, ask, randomise, show, send. `send` sees the report, never the answer.
+import { BrowserStorage, Device, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
 import { columns, rows } from "./bars.js";
 import { $, el, number, percent, svg } from "./dom.js";
@@ -16,7 +16,7 @@ async function start() {
   const waiting = JSON.parse(localStorage.getItem(outboxKey) ?? "null");
   const { entries } = await ledger().statement();
   if (!waiting && entries.some(({ task }) => task.startsWith(campaign))) {
-    $("status").textContent = "You have answered this question on this device. A campaign is answered once.";
+    $("status").textContent = "You have already answered this question on this device. Each campaign is answered once.";
     return;
   }
   const round = await openRound(campaign, limit());
@@ -25,7 +25,7 @@ async function start() {
   promise(channel.mechanism, round);
   if (waiting) {
     showReport(round, channel, null, waiting);
-    $("status").textContent = "Your randomised answer is still here: it did not reach the collector. Send it again.";
+    $("status").textContent = "Your randomised answer has not reached the collector yet. Send it again.";
     return;
   }
   refuseAboveLimit(entries, channel.mechanism);
@@ -51,8 +51,8 @@ const ledger = () => new Ledger({ storage, limit: limit() });
 function refuseAboveLimit(entries, mechanism) {
   const spent = entries.reduce((total, { ratio }) => total.times(Ratio.parse(ratio)), new Ratio(1n));
   const total = spent.times(mechanism.certificate.ratio);
-  if (!total.within(limit())) {
-    throw new PrivacyError(`it would bring what you have spent to ε = ${number(total.epsilon)}; your limit is ${number(limit())}`);
+  if (!total.within(Ratio.decimal(limit()))) {
+    throw new PrivacyError(`it would bring your total to ε = ${number(total.epsilon)}, above your limit of ${number(limit())}`);
   }
 }
 
@@ -92,8 +92,7 @@ function ask(round, channel, sent, known) {
     $("draw").disabled = true;
     try {
       const task = `${round.campaign} ${round.number}`;
-      const { mechanism, encoder } = channel;
-      const made = await ledger().answer(task, mechanism, value, { encoder, id: known }); // charged before it is shown
+      const made = await new Device(ledger()).answer(task, channel, value, { id: known }); // charged before it is shown
       const kept = { round: round.number, sent: hex(sent), report: hex(made.report) };
       localStorage.setItem(outboxKey, JSON.stringify(kept));
       $("form").hidden = $("could").hidden = true;
@@ -110,7 +109,7 @@ function slider({ low, high }) {
   const isWhole = Number.isInteger(low) && Number.isInteger(high) && span >= 10;
   const step = isWhole ? Math.max(1, Math.round(span / 200)) : span / 200;
   const box = el("input", { type: "number", id: "value", min: low, max: high, step: "any", inputmode: "decimal", "aria-label": "Your answer", autocomplete: "off" });
-  const bar = el("input", { type: "range", id: "slide", min: low, max: high, step, "aria-label": "Your answer, roughly", class: "untouched" });
+  const bar = el("input", { type: "range", id: "slide", min: low, max: high, step, "aria-label": "Your answer, approximately", class: "untouched" });
   bar.value = (low + high) / 2;
   bar.addEventListener("input", () => {
     box.value = isWhole ? String(Math.round(bar.valueAsNumber)) : String(Number(bar.valueAsNumber.toPrecision(4)));
@@ -144,7 +143,7 @@ function choices(labels) {
 
 // -- what could be sent, and what will be -----------------------------------------------------------------
 
-const KEY = "Filled: the odds with your answer. Line: from the least to the largest odds over all possible answers.";
+const KEY = "Bar: the probability with your answer. Line: from the smallest to the largest probability over all possible answers.";
 
 function showCould({ mechanism, encoder, labels, document }, value) {
   $("could").hidden = value === null;
@@ -154,16 +153,16 @@ function showCould({ mechanism, encoder, labels, document }, value) {
   const chance = membership(mechanism);
   if (odds) {
     const likeliest = percent(Math.max(...odds));
-    $("could-words").textContent = `One of ${number(odds.length, 9)} reports, drawn at random. The likeliest has odds of ${likeliest}, and every one of them can come from every answer.`;
+    $("could-words").textContent = `One of ${number(odds.length, 9)} reports, chosen at random. The likeliest has a probability of ${likeliest}. Every one of them can come from every answer.`;
     $("could-chart").replaceChildren(oddsChart(mechanism, odds, labels, null));
     $("could-key").textContent = KEY;
   } else if (chance && labels) {
     const size = chance.size ? `A set of ${chance.size} of the ${labels.length} choices` : "A set of choices";
-    $("could-words").textContent = `${size}, drawn at random. Yours is in it with odds of ${percent(chance.p)}, each other with odds of ${percent(chance.q)}.`;
+    $("could-words").textContent = `${size}, chosen at random. It contains yours with probability ${percent(chance.p)}, and each other choice with probability ${percent(chance.q)}.`;
     $("could-chart").replaceChildren();
     $("could-key").textContent = "";
   } else {
-    $("could-words").textContent = `One of ${mechanism.alphabet ? number(Number(mechanism.alphabet), 9) : "very many"} reports, drawn at random. Every one of them can come from every answer.`;
+    $("could-words").textContent = `One of ${mechanism.alphabet ? number(Number(mechanism.alphabet), 9) : "very many"} reports, chosen at random. Every one of them can come from every answer.`;
     $("could-chart").replaceChildren();
     $("could-key").textContent = "";
   }
@@ -216,29 +215,29 @@ async function explain(channel, value, packed, code, kept) {
   const words = [];
   if (odds) {
     const [least, most] = extremes(mechanism)[Number(code)];
-    words.push(`Your answer sends this report with odds of ${percent(odds[Number(code)])}. Over all answers that people could have, the odds of this very report lie between ${percent(least)} and ${percent(most)}: it fits everybody.`);
+    words.push(`With your answer, the probability of this report is ${percent(odds[Number(code)])}. With other answers it is between ${percent(least)} and ${percent(most)}: it could have come from anyone.`);
     if (mechanism.kind === "table" && interval && document.values) {
       const stands = interval.low + ((Number(document.values[Number(code)]) + 1) / 2) * (interval.high - interval.low);
-      words.push(`The collector will count it as ${number(stands)}, which is right only on average over many people.`);
+      words.push(`The collector counts it as ${number(stands)}, which is right only on average over many people.`);
     }
     $("will-chart").replaceChildren(oddsChart(mechanism, odds, labels, Number(code)));
     $("will-key").textContent = KEY;
   } else if (chance && labels) {
     const isIn = packed[input >> 3] & (1 << input % 8);
-    words.push(`Your answer ${isIn ? "is" : "is not"} in the set. It would have been with odds of ${percent(chance.p)}; every other choice with odds of ${percent(chance.q)}. Whoever sees the set cannot tell.`);
+    words.push(`Your answer ${isIn ? "is" : "is not"} in the set. It is in the set with probability ${percent(chance.p)}, and every other choice with probability ${percent(chance.q)}. Nobody who sees the set can tell.`);
   } else {
     const { n, d } = mechanism.certificate.ratio;
-    words.push(`Somebody with any other answer would send this very report at least ${percent(Number((d * 10000n) / n) / 10000)} as often as you.`);
+    words.push(`Someone with any other answer would send the same report at least ${percent(Number((d * 10000n) / n) / 10000)} as often as you.`);
   }
   $("will-words").textContent = words.join(" ");
   const publicWord = await mechanism.publicWord(unhex(kept.sent));
-  const others = await mechanism.privatizeAll(Array(6).fill(input), { publicWord }); // thrown away
+  const others = await mechanism.privatizeAll(Array(6).fill(input), { publicWord }); // discarded
   if (chance && labels) {
     const named = (bits) => labels.filter((_, v) => bits[v >> 3] & (1 << v % 8)).join(", ") || "nothing";
-    $("instead").textContent = `It could as well have been: ${others.slice(0, 3).map((bits) => `{${named(bits)}}`).join(" or ")}.`;
+    $("instead").textContent = `It could also have been: ${others.slice(0, 3).map((bits) => `{${named(bits)}}`).join(" or ")}.`;
   } else if (!(others[0] instanceof Uint8Array)) {
     const named = (report) => (labels && odds && odds.length === labels.length ? labels[Number(report)] : number(Number(report), 17));
-    $("instead").textContent = `It could as well have been: ${others.map(named).join(" · ")} (drawn with your answer just now, and thrown away).`;
+    $("instead").textContent = `It could also have been: ${others.map(named).join(" · ")} (drawn with your answer just now, and discarded).`;
   }
 }
 
@@ -253,12 +252,12 @@ function promise(mechanism, round) {
       svg("rect", { class: "drawn", x: 0, y: 4, width: 200 * (most - 0.5), height: 12 })),
     el("div", { class: "ticks", "aria-hidden": "true" }, el("span", {}, "50 : 50"), el("span", {}, `at most ${left} : ${right}`), el("span", {}, "100 : 0")),
   );
-  $("promise-words").textContent = `Suppose somebody would bet 50 : 50 between any two answers of yours. Your report can bring them to at most ${left} : ${right}, whatever else they know about the others. No report is more than ${times} times as likely from one answer as from another (ε = ${number(claimed)}).`;
+  $("promise-words").textContent = `Suppose someone thinks two possible answers of yours equally likely, 50 : 50. Your report can move them to at most ${left} : ${right}, whatever else they know. No report is more than ${times} times as likely from one answer as from another (ε = ${number(claimed)}).`;
   const checks = [
-    `This page computed ε = ${epsilon} from the ${number(Number(mechanism.alphabet) || 2 ** 8, 9)} possible reports and their weights (${mechanism.name}); the collector claims ${claimed}. A mechanism above its claim is refused.`,
+    `This page computed ε = ${epsilon} from all possible reports and their probabilities (${mechanism.name}). The collector claims ${claimed}. A mechanism above its claim is refused.`,
     `Randomness comes from your browser's cryptographic generator.`,
     `What is sent: the campaign, the round, a random id and ${round.width} ${round.width === 1 ? "byte" : "bytes"} of report. Every answer has the same length.`,
-    `The collector stores no address and no time finer than a day.`,
+    `The collector stores no addresses and no times, only the day.`,
   ];
   $("checks").replaceChildren(...checks.map((text) => el("li", {}, text)));
   $("promise").hidden = false;
@@ -268,8 +267,8 @@ function promise(mechanism, round) {
 
 const SAID = {
   accepted: "Sent and counted. Thank you.",
-  replayed: "It had arrived before and is counted once. Thank you.",
-  closed: "The round closed before your report came; it is not counted.",
+  replayed: "It had already arrived, and is counted once. Thank you.",
+  closed: "The round closed before your report arrived, so it is not counted.",
 };
 
 async function send(round, kept) {
@@ -288,7 +287,7 @@ async function send(round, kept) {
     $("sent").textContent = `${SAID[status] ?? `The collector refused it: ${status}.`} ${body.length} bytes left this page.`;
   } catch (error) {
     $("send").disabled = false;
-    $("send-error").textContent = `It did not arrive (${/** @type {Error} */ (error).message}). It is kept here; send it again, it counts once.`;
+    $("send-error").textContent = `It did not arrive (${/** @type {Error} */ (error).message}). It is kept here. Send it again: it counts only once.`;
   }
 }
 

@@ -1,4 +1,4 @@
-// Small charts of odds: SVG that stretches, words beside it that do not.
+// Small charts of probabilities: SVG that stretches, with text beside it that does not.
 import { el, percent, svg } from "./dom.js";
 
 /** @typedef {{ label: string, p: number, bounds: number[], isDrawn: boolean }} Bar */

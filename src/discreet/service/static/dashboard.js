@@ -1,4 +1,4 @@
-// The dashboard: a piece of HTML from the server, fetched again every few seconds and put in place when it has changed.
+// The dashboard: a piece of HTML from the server, fetched every few seconds and replaced when it has changed.
 import { $ } from "./dom.js";
 import { call, isSignedIn, post, showSignOut, signIn } from "./session.js";
 
@@ -14,7 +14,7 @@ async function refresh() {
     if (response.status === 401) {
       live.replaceChildren();
       last = "";
-      await signIn(isSignedIn() ? "This token is not known here." : "");
+      await signIn(isSignedIn() ? "This token is not valid." : "");
       return refresh();
     }
     if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `status ${response.status}`);
@@ -22,12 +22,12 @@ async function refresh() {
     $("live-status").textContent = "";
     showSignOut();
   } catch (error) {
-    $("live-status").textContent = `Not up to date: ${/** @type {Error} */ (error).message}. Trying again.`;
+    $("live-status").textContent = `Not up to date: ${/** @type {Error} */ (error).message}. Trying again …`;
   }
   timer = setTimeout(refresh, document.hidden ? 15000 : 1000 * Number(seconds));
 }
 
-/** Our server's own templates, in which every text is escaped; the page's policy runs no script from them anyway. */
+/** Our own templates, in which every text is escaped; the page's policy runs no script from them anyway. */
 function show(text) {
   if (text === last) return;
   last = text;
@@ -52,7 +52,7 @@ live.addEventListener("click", async (event) => {
       await navigator.clipboard.writeText(new URL(copy, location.href).href);
       button.textContent = "Copied";
     }
-    if (close && confirm("Close this round? Answers to it are no longer taken.")) {
+    if (close && confirm("Close this round? It will not accept any more answers.")) {
       await checked(post(`/api/campaigns/${close}/close`, {}));
       await refresh();
     }

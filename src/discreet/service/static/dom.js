@@ -1,4 +1,4 @@
-// A few lines instead of a framework. Text is always text: nothing here parses HTML.
+// Helpers instead of a framework. Nothing here parses HTML.
 
 /** @param {string} id @returns {any} */
 export const $ = (id) => document.getElementById(id);

@@ -1,4 +1,4 @@
-// The form for a new campaign: every change asks the collector what error to expect.
+// The form for a new campaign. After every change it asks the collector what error to expect.
 import { $ } from "./dom.js";
 import { post, showSignOut, signIn, call } from "./session.js";
 
@@ -16,10 +16,10 @@ async function advise() {
   const mine = ++asked;
   const response = await post("/pages/advice", values());
   const text = await response.text();
-  if (mine !== asked) return; // a newer question is on its way
+  if (mine !== asked) return; // a newer request is under way
   if (response.status === 401) return begin();
   if (!response.headers.get("content-type")?.startsWith("text/html")) return;
-  $("advice").innerHTML = text; // our server's template, every text escaped
+  $("advice").innerHTML = text; // our own template, in which every text is escaped
 }
 
 function changed() {
@@ -46,10 +46,10 @@ form.addEventListener("submit", async (event) => {
   await advise();
   const plan = $("advised")?.dataset.plan;
   if (!plan) return;
-  const { title, question, minimum, users, admission, closes, public_results: isPublic } = values();
+  const { title, question, minimum, people, admission, closes, public_results: isPublic } = values();
   const response = await post("/api/campaigns", {
     plan: JSON.parse(plan), title, question, admission,
-    minimum: Number(minimum), participants: Number(users), closes: closes || null, public_results: isPublic === "on",
+    minimum: Number(minimum), participants: Number(people), closes: closes || null, public_results: isPublic === "on",
   });
   const made = await response.json();
   if (response.ok) location.assign(`/campaigns/${made.id}`);

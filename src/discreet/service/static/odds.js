@@ -1,4 +1,4 @@
-// P(report | answer), read off a verified mechanism: what could be sent, how likely, and from whom else.
+// P(report | answer) of a verified mechanism: what could be sent, how likely, and with which other answers.
 import { TOTAL } from "./client/exact.js";
 import { countUpTo } from "./client/mechanism.js";
 
@@ -46,7 +46,7 @@ function windowAt(m, position) {
   });
 }
 
-/** Inputs among which the extremes of every report's probability are found (where they are few enough to be tried). */
+/** Inputs that contain the extremes of every report's probability, if they are few enough to try. */
 export function inputs(m) {
   const even = (count) => Array.from({ length: count }, (_, i) => (2 * i) / (count - 1) - 1);
   if (m.kind === "table") return m.knots;
@@ -55,7 +55,7 @@ export function inputs(m) {
   return m.numeric ? even(Math.min(m.size, 257)) : Array.from({ length: Math.min(m.size, 512) }, (_, i) => i);
 }
 
-/** For every report the least and the largest probability over all answers. @returns {[number, number][] | null} */
+/** The smallest and the largest probability of every report over all answers. @returns {[number, number][] | null} */
 export function extremes(mechanism) {
   let found = null;
   for (const x of inputs(mechanism)) {
@@ -66,12 +66,12 @@ export function extremes(mechanism) {
   return found;
 }
 
-/** Chances that a set report holds the true category (p) and another (q), or null. */
+/** Probabilities that a set contains the true category (p) and another one (q), or null. */
 export function membership(m) {
   if (m.kind === "subset") return { p: m.hit / TOTAL, q: (m.k - m.hit / TOTAL) / (m.size - 1), size: m.k };
   if (m.kind === "unary") return { p: m.hit / TOTAL, q: m.ones / 2 ** m.digits, size: null };
   return null;
 }
 
-/** How sure of one of two equally likely answers a report can make anybody: ratio / (1 + ratio), rounded up. */
+/** How sure a report can make anyone of one of two equally likely answers: ratio / (1 + ratio), rounded up. */
 export const sure = ({ n, d }) => Number((n * 1000000n) / (n + d) + 1n) / 1e6;

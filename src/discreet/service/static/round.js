@@ -1,7 +1,6 @@
-// The open round of a campaign, fetched and verified here: nothing of the collector is believed.
-import { channelOf, Entropy, Interval, Mechanism, PrivacyError, readEncoder, ticketId, WireError } from "./client/index.js";
+// The open round of a campaign, fetched here and verified by the client: nothing of the collector is believed.
+import { Attribute, Entropy, Round, ticketId, WireError } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
-import { TOTAL } from "./client/exact.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
 
@@ -14,38 +13,17 @@ export async function json(path, body) {
   return found;
 }
 
-/** Fetch and check: every certificate again, the claim, the envelope. @param {string} campaign @param {number} limit */
+/** Fetch and verify. @param {string} campaign @param {number} limit */
 export async function openRound(campaign, limit) {
-  const found = await json(`/api/campaigns/${campaign}/round`);
-  if (found.campaign !== campaign) throw new WireError("the collector answered for another campaign");
-  const channels = await Promise.all(
-    found.channels.map(async ({ key, mechanism: document, encoder }) => {
-      const mechanism = await Mechanism.fromJSON(JSON.stringify(document), { limit });
-      if (mechanism.epsilon > found.epsilon || !mechanism.certificate.ratio.within(found.epsilon)) {
-        throw new PrivacyError(`${mechanism.name} has epsilon ${mechanism.certificate.epsilon}; claimed is ${found.epsilon}`);
-      }
-      return { key, mechanism, document, ...describe(encoder) };
-    }),
-  );
-  const ends = found.thresholds;
-  const areOrdered = ends.every((end, i) => Number.isSafeInteger(end) && end >= (ends[i - 1] ?? 0));
-  if (!channels.length || ends.length !== channels.length || !areOrdered || ends.at(-1) !== TOTAL) {
-    throw new WireError("the round's channels and thresholds do not fit together");
-  }
-  if (found.width !== Math.max(...channels.map(({ mechanism }) => mechanism.reportBytes))) {
-    throw new WireError("the round's width is not that of its mechanisms");
-  }
-  return { campaign, number: found.round, width: found.width, ends, admission: found.admission, epsilon: found.epsilon, channels };
+  return Round.read(await json(`/api/campaigns/${campaign}/round`), { limit, campaign });
 }
 
-/** What a person is asked for: numbers of an interval, or one of some labels. */
-function describe(encoder) {
-  if ("attribute" in encoder) {
-    const interval = new Interval(encoder.interval.low, encoder.interval.high);
-    return { encoder: interval, interval, labels: null, attribute: encoder.attribute };
-  }
-  const made = readEncoder(encoder);
-  return { encoder: made, interval: made.labels ? null : (made.interval ?? made), labels: made.labels ?? null };
+/** What a person is asked for in a channel: a number of an interval, or one of some labels. @param {import("./client/round.js").Channel} channel */
+function describe(channel) {
+  const { encoder } = channel;
+  // Asked for one attribute of a row, a person gives that number alone.
+  if (encoder instanceof Attribute) return { ...channel, encoder: encoder.interval, interval: encoder.interval, labels: null, attribute: encoder.index };
+  return { ...channel, interval: encoder.labels ? null : (encoder.interval ?? encoder), labels: encoder.labels ?? null };
 }
 
 /**
@@ -71,5 +49,4 @@ export async function identity(round, kept = null) {
 }
 
 /** The channel that an id answers. */
-export const channelFor = async (round, known) =>
-  round.channels[await channelOf(unhex(round.campaign), round.number, known, round.ends)];
+export const channelFor = async (round, known) => describe((await round.channelsOf(known))[0]);

@@ -1,9 +1,9 @@
-// The administrator's token: in this tab's sessionStorage and in no cookie, so that no other site can make use of it.
+// The administrator's token: in this tab's sessionStorage and not in a cookie, so that no other site can use it.
 import { $ } from "./dom.js";
 
 const KEY = "discreet token";
 
-/** The token may come with the link, after the #, which browsers do not send. */
+/** The token may be part of the link, after the #, which browsers do not send. */
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {
   sessionStorage.setItem(KEY, given);
@@ -23,7 +23,7 @@ export function call(path, options = {}) {
 export const post = (path, body) =>
   call(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
-/** Ask for the token. @param {string} [sentence] @returns {Promise<void>} resolves when one was entered */
+/** Ask for the token. @param {string} [sentence] @returns {Promise<void>} resolves when one is entered */
 export function signIn(sentence = "") {
   const form = $("signin");
   form.hidden = false;

@@ -1,0 +1,148 @@
+// An open round, as a collector announces it: read strictly and verified here. Nothing of the collector is believed.
+import { packed } from "./device.js";
+import { readEncoder } from "./encoders.js";
+import { DiscreetError, PrivacyError, WireError } from "./errors.js";
+import { Ratio, TOTAL } from "./exact.js";
+import { Mechanism } from "./mechanism.js";
+import { channelOf } from "./upload.js";
+
+/** @typedef {{ key: string, mechanism: Mechanism, encoder: { encode(value: any): number }, document: any }} Channel */
+
+const VERSION = 2;
+const HEAD = ["admission", "campaign", "epsilon"];
+const FIRST = ["channels", "round", "thresholds", "width"]; // all that version 0.1 wrote
+const FIELDS = [...FIRST, "answers", "kind", "share", "version"];
+const CHANNEL = ["certificate", "encoder", "key", "mechanism", "mechanism_id"];
+const MAX_CHANNELS = 2 ** 16;
+const MAX_WIDTH = 2 ** 16 - 1;
+
+/** A round whose claim was checked on this device. */
+export class Round {
+  /** @param {{ campaign: string, admission: string, epsilon: number, number: number, share: number, answers: number, ends: number[], channels: Channel[] }} fields */
+  constructor({ campaign, admission, epsilon, number, share, answers, ends, channels }) {
+    this.campaign = campaign;
+    this.admission = admission;
+    this.epsilon = epsilon;
+    this.number = number;
+    this.share = share;
+    this.answers = answers;
+    this.ends = ends;
+    this.channels = channels;
+  }
+
+  /**
+   * Read an announcement, compute every certificate again, and refuse a round of which one person's answers together
+   * reveal more than it claims, or more than `limit`.
+   * @param {any} announcement
+   * @param {{ limit?: number, campaign?: string }} [options] campaign: the one that was asked for, hexadecimal
+   */
+  static async read(announcement, { limit = Infinity, campaign } = {}) {
+    const { campaign: named, admission, epsilon, ...document } = fieldsOf(announcement, "announcement");
+    for (const key of HEAD) if (!Object.hasOwn(announcement, key)) throw new WireError(`announcement lacks the field '${key}'`);
+    if (typeof named !== "string" || !/^[0-9a-f]{32}$/.test(named)) throw new WireError("campaign must be 32 hexadecimal digits");
+    if (campaign !== undefined && named !== campaign) throw new WireError("the collector answered for another campaign");
+    if (!["open", "issued", "invited"].includes(admission)) throw new WireError("admission must be open, issued or invited");
+    real("epsilon", epsilon, 20);
+    const round = new Round({ campaign: named, admission, epsilon, ...(await readDocument(document)) });
+    if (round.width !== announcement.width) throw new WireError(`width must be ${round.width} for these mechanisms, not ${announcement.width}`);
+    for (const { mechanism } of round.channels) {
+      if (mechanism.epsilon > epsilon) throw new PrivacyError(`${mechanism.name} has epsilon ${mechanism.epsilon}; the campaign claims ${epsilon}`);
+    }
+    for (const first of round.channels.keys()) {
+      const ratio = round.ratio(first);
+      if (!ratio.within(epsilon)) {
+        throw new PrivacyError(`what one person answers has epsilon ${ratio.epsilon}; the campaign claims ${epsilon}`);
+      }
+      if (!(limit === Infinity || ratio.within(typeof limit === "number" && limit >= 0 ? Ratio.decimal(limit) : NaN))) {
+        throw new PrivacyError(`the campaign asks for epsilon ${ratio.epsilon}; the owner of this device allows ${limit}`);
+      }
+    }
+    return round;
+  }
+
+  /** The channels that people answer for whom this one is drawn. @param {number} first */
+  answered(first) {
+    return Array.from({ length: this.answers }, (_, step) => this.channels[(first + step) % this.channels.length]);
+  }
+
+  /** What the answers of people reveal for whom this channel is drawn. @param {number} first */
+  ratio(first) {
+    return this.answered(first).reduce((total, { mechanism }) => total.times(mechanism.certificate.ratio), new Ratio(1n));
+  }
+
+  /** Bytes of one person's packed reports, filled with zeros to the longest. */
+  get width() {
+    return Math.max(...this.channels.map((_, first) => this.answered(first).reduce((sum, { mechanism }) => sum + mechanism.reportBytes, 0)));
+  }
+
+  /** The channels that a report id answers, in the order of their reports. @param {Uint8Array} id */
+  async channelsOf(id) {
+    const campaign = Uint8Array.from(this.campaign.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+    return this.answered(await channelOf(campaign, this.number, id, this.ends));
+  }
+
+  /** The packed reports of one answer, drawn afresh: charge it first. @param {any} value @param {Uint8Array} id @param {{ entropy?: import("./entropy.js").Entropy }} [draw] */
+  async privatize(value, id, { entropy } = {}) {
+    const channels = await this.channelsOf(id);
+    const inputs = channels.map(({ mechanism, encoder }) => mechanism.check(encoder.encode(value)));
+    return packed(channels, inputs, id, entropy);
+  }
+}
+
+/** @param {any} document */
+async function readDocument(document) {
+  const isFirst = Object.keys(document).sort().join() === FIRST.join();
+  const fields = isFirst ? { kind: "round", version: VERSION, share: 1, answers: 1, ...document } : document;
+  exactly(fields, FIELDS, "round");
+  if (fields.kind !== "round" || fields.version !== VERSION) {
+    throw new WireError(`document is a '${fields.kind}' of version ${fields.version}; this client reads a 'round' of version ${VERSION}`);
+  }
+  const { thresholds: ends, channels: listed, answers, share, round: number } = fields;
+  if (!Array.isArray(ends) || ends.length < 1 || ends.length > MAX_CHANNELS) throw new WireError(`thresholds must be a list of 1 to ${MAX_CHANNELS} whole numbers`);
+  ends.forEach((end) => whole("thresholds", end, 0, TOTAL));
+  if (ends.at(-1) !== TOTAL || ends.some((end, i) => end < (ends[i - 1] ?? 0))) throw new WireError("thresholds must not fall, and the last one must be 2^48");
+  if (!Array.isArray(listed) || listed.length !== ends.length) throw new WireError(`the round must have as many channels as thresholds, ${ends.length}`);
+  const channels = await Promise.all(listed.map(readChannel));
+  if (new Set(channels.map(({ key }) => key)).size !== channels.length) throw new WireError("the channels of a round must have different keys");
+  whole("round", number, 1, 2 ** 32 - 1);
+  whole("answers", answers, 1, channels.length);
+  real("share", share, 1);
+  whole("width", fields.width, 1, MAX_WIDTH);
+  return { number, share, answers, ends, channels };
+}
+
+/** @param {any} one @returns {Promise<Channel>} */
+async function readChannel(one) {
+  const { key, mechanism: document, mechanism_id, encoder } = exactly(fieldsOf(one, "channel"), CHANNEL, "channel");
+  if (typeof key !== "string") throw new WireError("the key of a channel must be a text");
+  const mechanism = await Mechanism.fromJSON(JSON.stringify(fieldsOf(document, "mechanism")));
+  if (mechanism_id !== mechanism.id) throw new WireError(`channel '${key}': mechanism_id is not that of its mechanism`);
+  try {
+    return { key, mechanism, document, encoder: readEncoder(encoder) };
+  } catch (error) {
+    throw error instanceof DiscreetError || error instanceof TypeError ? new WireError(`channel '${key}': ${error.message}`) : error;
+  }
+}
+
+/** @param {any} value @param {string} name */
+function fieldsOf(value, name) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new WireError(`${name} must be an object`);
+  return value;
+}
+
+/** @param {any} fields @param {string[]} expected @param {string} name */
+function exactly(fields, expected, name) {
+  for (const key of expected) if (!Object.hasOwn(fields, key)) throw new WireError(`${name} lacks the field '${key}'`);
+  for (const key of Object.keys(fields)) if (!expected.includes(key)) throw new WireError(`${name} has the unknown field '${key}'`);
+  return fields;
+}
+
+/** @param {string} name @param {any} value @param {number} low @param {number} high */
+function whole(name, value, low, high) {
+  if (!Number.isSafeInteger(value) || value < low || value > high) throw new WireError(`${name} must be a whole number from ${low} to ${high}`);
+}
+
+/** @param {string} name @param {any} value @param {number} high */
+function real(name, value, high) {
+  if (typeof value !== "number" || !(value > 0 && value <= high)) throw new WireError(`${name} must be a number above 0 and at most ${high}`);
+}

@@ -1,0 +1,108 @@
+"""What the form for a new campaign shows: the plan it describes, and the error to expect before anyone is asked."""
+
+import math
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet.advice import Advice, advise
+from discreet.domains import Categories, Interval
+from discreet.errors import DiscreetError
+from discreet.plans.registry import read_plan
+from discreet.plans.simulate import simulate
+from discreet.service import charts
+from discreet.service.views import shown
+
+MOST_SIMULATED = 20_000
+"""People in the simulation of a distribution; more would keep the form waiting."""
+
+
+def sure(epsilon: float) -> float:
+    """Return how sure anyone can become of one of two equally likely answers, at most."""
+    return 1 / (1 + math.exp(-epsilon))
+
+
+def forecast(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan that a form describes and the error to expect from it.
+
+    Examples
+    --------
+    >>> found = forecast({"kind": "mean", "low": 0, "high": 100, "epsilon": 1, "people": 1000})
+    >>> found["plan"]["question"], found["options"][0]["method"], found["margin"]
+    ('mean', 'minimax', '6.4')
+    """
+    epsilon, people = _real(given, "epsilon"), int(_real(given, "people"))
+    if not 1 <= people <= 1 << 40:
+        raise DiscreetError(f"expected answers must be a whole number from 1, not {people}")
+    kind, method = str(given.get("kind", "")), str(given.get("method") or "auto")
+    if kind == "frequency":
+        labels = [line.strip() for line in str(given.get("labels", "")).splitlines() if line.strip()]
+        domain: Interval | Categories = Categories(labels)
+    elif kind in ("mean", "distribution"):
+        domain = Interval(_real(given, "low"), _real(given, "high"))
+    else:
+        raise DiscreetError(f"kind must be mean, distribution or frequency, not {kind!r}")
+    values: dict[str, Any] = {"question": kind, "domain": domain.to_dict(), "epsilon": epsilon}
+    found = {
+        "kind": kind,
+        "people": people,
+        "epsilon": epsilon,
+        "sure": charts.percent(sure(epsilon), 0),
+        "options": [],
+    }
+    if kind == "distribution":
+        plan = read_plan(values | {"bins": 64})
+        return found | {"plan": plan.to_dict()} | _simulated(plan, people)
+    ranked = advise(kind, epsilon, people, domain=domain)
+    chosen = next((option for option in ranked if option.method == method), ranked.best)
+    plan = read_plan(values | ({} if chosen is ranked.best else {"method": chosen.method}))
+    return found | {"plan": plan.to_dict()} | _ranked(ranked, chosen.method)
+
+
+def _real(given: dict[str, Any], name: str) -> float:
+    try:
+        value = float(given[name])
+    except (KeyError, TypeError, ValueError):
+        raise DiscreetError(f"{name} must be a number") from None
+    if not math.isfinite(value):
+        raise DiscreetError(f"{name} must be a finite number, not {value}")
+    return value
+
+
+def _ranked(ranked: Advice, chosen: str) -> dict[str, Any]:
+    best = next(option for option in ranked if option.method == chosen)
+    is_share = ranked.question == "frequency"
+    z = NormalDist().inv_cdf(0.975)
+    without = math.sqrt(max(best.margin**2 - (z * best.error) ** 2, 0.0))
+
+    def say(value: float) -> str:
+        return f"{100 * value:.2g}\u202fpercentage points" if is_share else charts.number(value, value)
+
+    listed = [option for i, option in enumerate(ranked) if i < 5 or option.method == chosen]
+    top = max(option.margin for option in listed)
+    return {
+        "margin": say(best.margin),
+        "without": say(without),
+        "useless": is_share and best.margin > 0.25,
+        "options": [
+            {
+                "method": option.method,
+                "margin": say(option.margin),
+                "bytes": option.report_bytes,
+                "chosen": option.method == chosen,
+                "chart": charts.bar(option.margin, None, top, f"{option.method}: ± {say(option.margin)}"),
+            }
+            for option in listed
+        ],
+    }
+
+
+def _simulated(plan: Any, people: int) -> dict[str, Any]:
+    """Ask simulated people with a bell-shaped distribution, to show what the result could look like."""
+    simulated = min(people, MOST_SIMULATED)
+    bell = NormalDist(0.4, 0.15)
+    places = np.array([bell.inv_cdf((i + 0.5) / simulated) for i in range(simulated)])
+    values = plan.domain.low + plan.domain.width * np.clip(places, 0.0, 1.0)
+    found = shown(simulate(plan, values, seed=1))
+    return {"example": found, "simulated": simulated, "margin": found["summary"][0]["margin"], "useless": False}

@@ -1,0 +1,173 @@
+"""Results of a campaign: its tallies, its answer and the alarm. Each is computed once per state, and here only.
+
+Nothing is shown below the campaign's minimum number of reports. Answers come from tallies, never from single reports.
+"""
+
+import json
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+from sqlalchemy.engine import RowMapping
+
+from discreet.errors import DiscreetError
+from discreet.estimation.fit import goodness_of_fit
+from discreet.optimize import threads
+from discreet.plans.base import Answered, Plan
+from discreet.plans.registry import read_plan
+from discreet.service.asked import Asked
+from discreet.service.errors import Missing
+from discreet.service.store import Store
+
+_KEPT = 512
+"""How many results are kept in memory."""
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Withheld:
+    """Why a result is not shown.
+
+    Attributes
+    ----------
+    is_early : bool
+        Whether there are fewer reports than the campaign's minimum; otherwise the plan needs another round.
+    """
+
+    reason: str
+    n: int
+    minimum: int
+    is_early: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {"withheld": True, "reason": self.reason, "n": self.n, "minimum": self.minimum}
+
+
+@lru_cache(maxsize=128)
+def plan_of(text: str) -> Plan:
+    """Read a plan's JSON; the same text is read once."""
+    return read_plan(json.loads(text))
+
+
+def find(store: Store, identifier: bytes) -> RowMapping:
+    """Return a campaign's row."""
+    row = store.campaign(identifier)
+    if row is None:
+        raise Missing("there is no such campaign")
+    return row
+
+
+def history(store: Store, rounds: Sequence[RowMapping]) -> list[Answered]:
+    """Return the rounds as they were asked, from their own documents, with their live tallies."""
+    asked = [Asked.read(row["document"]) for row in rounds]
+    return [Answered(one.round, store.round_tally(row["id"], one)) for row, one in zip(rounds, asked, strict=True)]
+
+
+class Results:
+    """What a collector has learnt, computed once for each state of a campaign.
+
+    Parameters
+    ----------
+    store : Store
+        Where the tallies are.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._kept: dict[tuple[bytes, str, int, int], Any] = {}
+        self._computing: dict[bytes, threading.Lock] = {}
+
+    def tally(self, identifier: bytes) -> dict[str, Any]:
+        """Return the live tallies of all rounds, JSON-ready."""
+        row, rounds = find(self.store, identifier), self.store.rounds(identifier)
+        found = history(self.store, rounds)
+        n = sum(answered.n for answered in found)
+        if n < row["minimum"]:
+            return early(row, n).to_dict()
+        listed = [
+            {"round": one.round.number, "channels": {key: tally.to_dict() for key, tally in one.tallies.items()}}
+            for one in found
+        ]
+        return {"withheld": False, "n": n, "rounds": listed}
+
+    def answer(self, identifier: bytes) -> Any:
+        """Return the plan's answer, or `Withheld`."""
+        return self._solved(identifier)[0]
+
+    def estimate(self, identifier: bytes) -> dict[str, Any]:
+        """Return the answer, JSON-ready."""
+        return self._solved(identifier)[1]
+
+    def _solved(self, identifier: bytes) -> tuple[Any, dict[str, Any]]:
+        """Return the answer and the same JSON-ready."""
+
+        def compute(row: RowMapping, rounds: list[RowMapping], n: int) -> tuple[Any, dict[str, Any]]:
+            try:
+                answer = plan_of(row["plan"]).estimate(history(self.store, rounds))
+            except (DiscreetError, ArithmeticError, LookupError) as error:
+                sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(rounds) + 1} has not begun"
+                held = Withheld(f"the question cannot be answered yet: {sentence}", n, int(row["minimum"]), False)
+                return held, held.to_dict()
+            return answer, {"withheld": False, "estimate": plain(answer.to_dict()), "n": n}
+
+        found = self._computed("answer", identifier, compute)
+        return (found, found.to_dict()) if isinstance(found, Withheld) else found
+
+    def fit(self, identifier: bytes) -> dict[str, Any]:
+        """Return whether some distribution of answers explains the reports (`discreet.estimation.fit`), JSON-ready."""
+
+        def compute(row: RowMapping, rounds: list[RowMapping], n: int) -> dict[str, Any]:
+            channels: list[dict[str, Any]] = []
+            for one in history(self.store, rounds):
+                for channel in one.round.channels:
+                    fit = goodness_of_fit(channel.mechanism, one.tally(channel.key))
+                    channels.append({"round": one.round.number, "channel": channel.key} | fit.to_dict())
+            alarm = any(one["alarm"] for one in channels)
+            return {"withheld": False, "alarm": alarm, "channels": channels, "n": n}
+
+        found = self._computed("fit", identifier, compute)
+        return found.to_dict() if isinstance(found, Withheld) else found
+
+    def _computed(
+        self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[RowMapping], int], Found]
+    ) -> Found | Withheld:
+        row, rounds = find(self.store, identifier), self.store.rounds(identifier)
+        n = sum(int(one["n"]) for one in rounds)
+        if n < row["minimum"]:
+            return early(row, n)
+        key = (identifier, what, len(rounds), n)
+        with self._computing.setdefault(identifier, threading.Lock()), threads.single():  # others wait for this one
+            if key not in self._kept:
+                found = compute(row, rounds, n)
+                while len(self._kept) >= _KEPT:
+                    self._kept.pop(next(iter(self._kept)))
+                self._kept[key] = found
+            kept: Found = self._kept[key]
+            return kept
+
+
+def early(row: RowMapping, n: int) -> Withheld:
+    """Return what is shown below the minimum number of reports."""
+    reason = f"{n} reports so far; results are shown from {row['minimum']} reports"
+    return Withheld(reason, n, int(row["minimum"]), True)
+
+
+def plain(value: Any) -> Any:
+    """Return values as JSON takes them: lists for arrays, None for numbers that are not finite."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,77 @@
+"""The parts of a running collector, and what they do in the background: writing, closing rounds, the calendar."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import FastAPI
+
+from discreet.errors import DiscreetError
+from discreet.service.campaigns import Campaigns
+from discreet.service.metrics import Metrics
+from discreet.service.results import Results
+from discreet.service.settings import Settings
+from discreet.service.store import Store
+from discreet.service.writer import Writer
+
+_log = logging.getLogger("discreet.service")
+
+
+class Service:
+    """The parts of a running collector, shared by its endpoints."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        self.campaigns, self.results, self.metrics = Campaigns(store, settings), Results(store), Metrics()
+        self.writer = Writer(store, settings, self.metrics, self.round_is_full)
+        self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="discreet-rounds")
+        self._closing: set[bytes] = set()
+        self._lock = threading.Lock()
+
+    def round_is_full(self, campaign: bytes) -> None:
+        """Close a round whose target is reached; in the background, because the next one may need an optimisation."""
+        with self._lock:
+            if campaign in self._closing:
+                return
+            self._closing.add(campaign)
+        self._background.submit(self._close, campaign)
+
+    def _close(self, campaign: bytes) -> None:
+        try:
+            self.campaigns.close(campaign)
+        except DiscreetError as error:
+            _log.warning("round of %s stays open: %s", campaign.hex(), error)
+        except Exception:
+            _log.exception("round of %s could not be closed", campaign.hex())
+        finally:
+            with self._lock:
+                self._closing.discard(campaign)
+
+    def settle(self) -> None:
+        """Wait for rounds that are being closed."""
+        self._background.submit(lambda: None).result()
+
+    @asynccontextmanager
+    async def running(self, _: FastAPI) -> AsyncIterator[None]:
+        """Run the writer and the calendar as long as the application runs."""
+        self.writer.start()
+        ticking = asyncio.create_task(self._tick())
+        yield
+        ticking.cancel()
+        with suppress(asyncio.CancelledError):
+            await ticking
+        await asyncio.to_thread(self.writer.stop)
+        self._background.shutdown(wait=True)
+
+    async def _tick(self) -> None:
+        while True:
+            try:
+                await asyncio.to_thread(self.campaigns.tick)
+            except DiscreetError as error:
+                _log.warning("dates and targets could not be checked: %s", error)
+            except Exception:
+                _log.exception("dates and targets could not be checked")
+            await asyncio.sleep(self.settings.tick_seconds)
