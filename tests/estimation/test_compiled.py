@@ -1,4 +1,4 @@
-"""The compiled EM against the generic one, for every shape of channel that it takes."""
+"""The compiled EM against its plain twin, for every shape of channel that it takes."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,9 @@ from tests.estimation.common import beta_histogram, square_wave
 from discreet.estimation import em as em_module
 from discreet.estimation.em import em, ems, joint
 from discreet.estimation.two_phase import two_phase_em
+from discreet.mechanisms.kernels import using
 from discreet.mechanisms.registry import mechanism
-from discreet.operators import Band, Dense, Operator, Product, Sparse, Stack
+from discreet.operators import Band, Dense, Product, Sparse
 
 BUCKETS = 64
 
@@ -36,21 +37,18 @@ def tally(channel, n: int = 100_000) -> np.ndarray:
     return np.random.default_rng(1).multinomial(n, y / y.sum()).astype(float)
 
 
-@pytest.fixture
-def generic(monkeypatch):
-    """Runs something with the compiled path switched off."""
+def compiled(action):
+    with using(compiled=True):
+        return action()
 
-    def run(action):
-        with monkeypatch.context() as patch:
-            for kind in (Band, Dense, Product, Stack):
-                patch.setattr(kind, "compiled", Operator.compiled)
-            return action()
 
-    return run
+def plain(action):
+    with using(compiled=False):
+        return action()
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-def test_iterates_stops_and_fixed_points_are_those_of_the_generic_path(name: str, generic) -> None:
+def test_iterates_stops_and_fixed_points_are_those_of_the_generic_path(name: str) -> None:
     channel = CHANNELS[name]
     assert sum(part[0] for part in channel.compiled()) == channel.shape[0]
     counts = tally(channel)
@@ -60,18 +58,16 @@ def test_iterates_stops_and_fixed_points_are_those_of_the_generic_path(name: str
         lambda: ems(channel, counts, boundary="renormalise", stop="released"),
     ]
     for action in actions:
-        compiled, plain = action(), generic(action)
-        assert compiled.iterations == plain.iterations
-        np.testing.assert_allclose(compiled.f, plain.f, atol=1e-11, rtol=0)
-        assert compiled.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-12)
-    fixed = [
-        run(lambda: ems(channel, counts, stop="fixed-point", tolerance=1e-12).f) for run in (lambda a: a(), generic)
-    ]
+        fast, slow = compiled(action), plain(action)
+        assert fast.iterations == slow.iterations
+        np.testing.assert_allclose(fast.f, slow.f, atol=1e-11, rtol=0)
+        assert fast.log_likelihood == pytest.approx(slow.log_likelihood, rel=1e-12)
+    fixed = [run(lambda: ems(channel, counts, stop="fixed-point", tolerance=1e-12).f) for run in (compiled, plain)]
     np.testing.assert_allclose(fixed[0], fixed[1], atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("per_report", [True, False])
-def test_two_phases(per_report: bool, generic) -> None:
+def test_two_phases(per_report: bool) -> None:
     source = mechanism("hybrid-np", 2.0)
     small, wave = (part.operator(BUCKETS) for part in source.parts)
     counts = [tally(channel) for channel in (small, wave)]
@@ -80,9 +76,9 @@ def test_two_phases(per_report: bool, generic) -> None:
         tolerance = 1e-5 if per_report else 1e-2  # below that the generic path's differences of sums are rounding
         return two_phase_em(wave, counts[1], small, counts[0], per_report=per_report, tolerance=tolerance)
 
-    compiled, plain = both(), generic(both)
-    assert compiled.iterations == plain.iterations
-    np.testing.assert_allclose(compiled.f, plain.f, atol=1e-11, rtol=0)
+    fast, slow = compiled(both), plain(both)
+    assert fast.iterations == slow.iterations
+    np.testing.assert_allclose(fast.f, slow.f, atol=1e-11, rtol=0)
     with pytest.raises(ValueError, match="prior"):
         em_module.reconstruct(small, counts[0], None, "fixed-point", None, None, 10, np.ones(BUCKETS))
 
@@ -90,6 +86,25 @@ def test_two_phases(per_report: bool, generic) -> None:
 def sparse(matrix: np.ndarray) -> Sparse:
     rows, columns = np.nonzero(matrix)
     return Sparse(rows, columns, matrix[rows, columns], matrix.shape)
+
+
+def test_long_work_continues_compiled(monkeypatch) -> None:
+    """The compiled loop takes over from the plain one in the middle, and changes nothing but rounding."""
+    channel = square_wave(1.0, BUCKETS)
+    counts = tally(channel)
+    for action in (
+        lambda: em(channel, counts, tolerance=1e-5),
+        lambda: ems(channel, counts, stop="fixed-point", tolerance=1e-12),
+        lambda: em(channel, counts, tolerance=1e-300, max_iterations=250),
+    ):
+        whole = compiled(action)
+        asked: list[str] = []
+        monkeypatch.setattr(em_module, "pays", lambda work, seconds, asked=asked: asked.append(work) or len(asked) > 1)
+        both = action()
+        monkeypatch.undo()
+        assert asked == ["em", "em"]
+        assert both.converged == whole.converged
+        np.testing.assert_allclose(both.f, whole.f, atol=1e-10, rtol=0)
 
 
 def test_gaps_in_a_rounding_are_filled() -> None:

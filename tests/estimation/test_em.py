@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.estimation.common import GOLDEN, beta_histogram, reports, spiky_histogram, square_wave
 
-from discreet.estimation.em import em, ems, joint, log_likelihood, smooth
+from discreet.estimation.em import em, ems, joint, log_likelihood
+from discreet.estimation.plain import smooth
 from discreet.metrics import wasserstein
 from discreet.operators import Band, Dense, Product, Sparse, Stack
 

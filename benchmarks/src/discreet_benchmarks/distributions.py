@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.blas import single_thread
 from discreet.estimation.em import em, ems
 from discreet.estimation.hybrid import hybrid
 from discreet.estimation.spline import log_spline
 from discreet.estimation.tree import non_negative, sums
 from discreet.operators import Band
-from discreet.optimize.threads import single
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved
 
@@ -80,7 +80,7 @@ def iteration(settings: Settings, size: int) -> list[Row]:
     def ours(count: int) -> Any:
         return ems(channel, counts, tolerance=1e-300, max_iterations=count).f
 
-    with single():
+    with single_thread():
         apart = float(np.abs(ours(few) - dense_steps(matrix, transposed, counts, few)).max())
         best = interleaved(
             {
@@ -114,7 +114,7 @@ def until_it_stops(settings: Settings, size: int) -> list[Row]:
     }
     if not settings.quick:
         questions["hybrid with leaf reports"] = lambda: hybrid(channel, counts, leaves, p=p, q=q, n=n)
-    with single():
+    with single_thread():
         best = interleaved({name: clock(action) for name, action in questions.items()}, 1 if settings.quick else 3)
     return [Row(PART, f"{name} d={size}", "speed", "seconds", seconds) for name, seconds in best.items()]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.blas import single_thread
 from discreet.optimize import adaptive_table, lattice_outputs, solve, solve_highs, solve_table, verify
-from discreet.optimize.threads import single
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved
 
@@ -45,7 +45,7 @@ def adaptive(settings: Settings, cells: int) -> list[Row]:
         "verified": verify(table.knots, table.values, table.weights, EPSILON).sound,
     }
     repeats = 2 if settings.quick else 3
-    with single():
+    with single_thread():
         best = interleaved(
             {
                 "lattice": clock(lambda: solve(knots, mass, EPSILON, outputs)),
@@ -73,6 +73,6 @@ def adaptive(settings: Settings, cells: int) -> list[Row]:
 
 def minimax() -> list[Row]:
     """Time a minimax table that is solved on demand, with eight outputs."""
-    with single():
+    with single_thread():
         seconds = clock(lambda: solve_table(EPSILON, 8))()
     return [Row(PART, "minimax table, 8 outputs", "speed", "seconds per solution", seconds)]

@@ -22,23 +22,26 @@ smoothing parameter. `spline` chooses its smoothness from the reports instead.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet import extras
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
-from discreet.operators import Operator, Stack
+from discreet.estimation.plain import LONGEST_STEP, Boundary, Steps, step_seconds
+from discreet.mechanisms.kernels import pays
+from discreet.operators import Operator, Part, Stack
 
-Boundary = Literal["reflect", "renormalise"]
 Stop = Literal["paper", "released", "fixed-point"]
 
-FEWEST_STEPS = 3  # the authors' code does not look at the likelihood before the third step
+FEWEST_STEPS = 3
+"""Steps before the stopping rule applies: the authors' code does not look at the likelihood before the third step."""
+STEPS_AT_ONCE = 100
+"""Steps in numpy before the compiled loops are considered again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,31 +127,6 @@ def ems(
     return reconstruct(channel, counts, boundary, stop, tolerance, start, max_iterations)
 
 
-def smooth(f: npt.ArrayLike, boundary: Boundary = "reflect") -> Floats:
-    """One pass of 1-2-1 smoothing over a histogram, with the chosen rule at the ends.
-
-    Examples
-    --------
-    >>> smooth([0.0, 1.0, 0.0])
-    array([0.25, 0.5 , 0.25])
-    >>> smooth([1.0, 0.0, 0.0])
-    array([0.75, 0.25, 0.  ])
-    """
-    f = np.asarray(f, dtype=np.float64)
-    if f.size == 1:
-        return f.copy()
-    out = 0.5 * f
-    out[1:] += 0.25 * f[:-1]
-    out[:-1] += 0.25 * f[1:]
-    if boundary == "reflect":
-        out[0] += 0.25 * f[0]
-        out[-1] += 0.25 * f[-1]
-        return out
-    out[0] = (2.0 * f[0] + f[1]) / 3.0
-    out[-1] = (2.0 * f[-1] + f[-2]) / 3.0
-    return np.asarray(out / out.sum())
-
-
 def joint(channels: Sequence[Operator], counts: Sequence[npt.ArrayLike]) -> tuple[Operator, Floats]:
     """Stack channels and their counts, for EM, EMS or a spline fit to all the reports at once.
 
@@ -217,40 +195,6 @@ def log_likelihood(channel: Operator, counts: npt.ArrayLike, f: npt.ArrayLike) -
     return float(tally[seen] @ np.log(y[seen]))
 
 
-def squarem(
-    step: Callable[[Floats], Floats], start: Floats, tolerance: float, max_iterations: int
-) -> tuple[Floats, int, bool]:
-    """Fixed point of an EM map by squared extrapolation (Varadhan and Roland 2008, scheme S3).
-
-    A trial point is kept if the map moves it at most twice as far as the point before; otherwise the two
-    plain steps are. Steps may grow while they succeed. Anderson acceleration needs fewer maps on smooth
-    data, and
-    fails to converge on spiky data, so it is not offered.
-    """
-    f0, used, longest = start, 0, 4.0
-    while used < max_iterations:
-        f1 = step(f0)
-        used += 1
-        residual = np.abs(f1 - f0).sum()
-        if residual <= tolerance:
-            return f1, used, True
-        f2 = step(f1)
-        r, v = f1 - f0, (f2 - f1) - (f1 - f0)
-        curvature = math.sqrt(v @ v)
-        length = min(max(math.sqrt(r @ r) / curvature if curvature > 0 else 1.0, 1.0), longest)
-        trial = np.maximum(f0 + 2.0 * length * r + length * length * v, 0.01 * f2)
-        trial /= trial.sum()
-        image = step(trial)
-        used += 2
-        if np.abs(image - trial).sum() <= 2.0 * residual:
-            f0 = image
-            longest = longest * 4.0 if length == longest else longest
-        else:
-            f0 = f2
-            longest = max(longest / 4.0, 4.0)
-    return f0, used, False
-
-
 def reconstruct(
     channel: Operator,
     counts: npt.ArrayLike,
@@ -261,83 +205,87 @@ def reconstruct(
     max_iterations: int,
     prior: Floats | None = None,
 ) -> Reconstruction:
-    """Validate, choose the compiled or the generic path, and measure the answer.
+    """Check the inputs, run EM or EMS, and measure the result.
 
-    `prior` holds pseudo-counts of a Dirichlet prior; the goal is then the log-posterior.
+    `prior` holds pseudo-counts of a Dirichlet prior; what rises is then the log-posterior.
     """
     if stop not in ("paper", "released", "fixed-point"):
-        raise ValueError(f"stop must be 'paper', 'released' or 'fixed-point', not {stop!r}.")
+        raise DiscreetError(f"stop must be 'paper', 'released' or 'fixed-point', not {stop!r}")
     tolerance = 1e-8 if tolerance is None else tolerance
-    if not tolerance > 0 or max_iterations < 1:
-        raise ValueError("The tolerance must be positive, and at least one iteration allowed.")
+    if not tolerance > 0:
+        raise DiscreetError(f"tolerance must be positive, not {tolerance}")
+    if max_iterations < 1:
+        raise DiscreetError(f"max_iterations must be at least 1, not {max_iterations}")
     if prior is not None and stop == "fixed-point":
-        raise ValueError("A prior needs a stopping rule on the posterior, not stop='fixed-point'.")
+        raise DiscreetError("stop must be 'paper' or 'released' where there is a prior, not 'fixed-point'")
     tally = check_counts(counts)
     f = check_start(start, check_channel(channel, tally))
+    log_likelihood(channel, tally, f)  # raises where a report that was received is impossible
     n = float(tally.sum())
-    movement = 1.0 / n if stop == "released" else 0.0
-    if prior is None:
-        prior = np.empty(0)
-    form = channel.compiled() if extras.has("numba") else None
-    if form is not None:
-        from discreet.estimation import kernels
-
-        rule = kernels.RULES[boundary]
-        if stop == "fixed-point":
-            f, iterations, converged = kernels.fixed_point(tally / n, f, form, rule, tolerance, max_iterations)
-        else:
-            limits = (tolerance / n, movement, FEWEST_STEPS, max_iterations)
-            f, iterations, converged = kernels.until_gain(tally / n, prior / n, f, form, rule, *limits)
+    loops = Loops(channel, tally / n, np.empty(0) if prior is None else prior / n, boundary)
+    if stop == "fixed-point":
+        f, iterations, converged = loops.fixed_point(f, tolerance, max_iterations)
     else:
-        update = _update(channel, tally / n, prior / n, boundary)
-        if stop == "fixed-point":
-            f, iterations, converged = squarem(update, f, tolerance, max_iterations)
-        else:
-            goal = partial(_log_posterior, channel, tally, prior)
-            f, iterations, converged = climb(update, goal, f, tolerance, movement, max_iterations)
+        movement = 1.0 / n if stop == "released" else 0.0
+        f, iterations, converged = loops.until_gain(f, tolerance / n, movement, max_iterations)
     f = np.asarray(f / f.sum())
     return Reconstruction(f, int(iterations), log_likelihood(channel, tally, f), bool(converged))
 
 
-def _log_posterior(channel: Operator, tally: Floats, prior: Floats, f: Floats) -> float:
-    """Log-likelihood, and Σ prior ln f where there is one."""
-    held = np.flatnonzero(prior > 0)
-    return log_likelihood(channel, tally, f) + float(prior[held] @ np.log(f[held]))
+class Loops:
+    """EM(S) of one channel and one tally, in numpy until the compiled loops are worth their start-up time.
 
+    The iterates are the same up to rounding: where the work turns out to be long, the compiled loop continues from
+    the point that the plain one has reached.
+    """
 
-def climb(
-    update: Callable[[Floats], Floats],
-    goal: Callable[[Floats], float],
-    f: Floats,
-    tolerance: float,
-    movement: float,
-    max_iterations: int,
-) -> tuple[Floats, int, bool]:
-    """Plain steps until the goal changes by less than the tolerance, or f by at most the movement in L1."""
-    before = -math.inf
-    for iteration in range(1, max_iterations + 1):
-        old, f = f, update(f)
-        after = goal(f)
-        if iteration >= FEWEST_STEPS and abs(after - before) < tolerance:
-            return f, iteration, True
-        if movement > 0 and np.abs(f - old).sum() <= movement:
-            return f, iteration, True
-        before = after
-    return f, max_iterations, False
+    def __init__(self, channel: Operator, shares: Floats, prior: Floats, boundary: Boundary | None) -> None:
+        self.steps = Steps(channel, shares, prior, boundary)
+        self.channel, self.boundary = channel, boundary
 
+    def until_gain(self, f: Floats, tolerance: float, movement: float, maximum: int) -> tuple[Floats, int, bool]:
+        """Step until the gain per report is below `tolerance`, or f moves by at most `movement`."""
+        done = 0
+        while done < maximum:
+            least, most = FEWEST_STEPS - done, maximum - done
+            parts = self._compiled()
+            if parts is not None:
+                from discreet.estimation.kernels import loops
 
-def _update(channel: Operator, shares: Floats, prior: Floats, boundary: Boundary | None) -> Callable[[Floats], Floats]:
-    """The EM(S) map of a channel, from a histogram to a histogram."""
-    transposed = channel.T
+                rule, steps = loops.RULES[self.boundary], self.steps
+                given = (steps.shares, steps.prior, f, parts, rule)
+                f, more, converged = loops.until_gain(*given, tolerance, movement, least, most)
+            else:
+                f, more, converged = self.steps.until_gain(f, tolerance, movement, least, min(most, STEPS_AT_ONCE))
+            done += more
+            if converged:
+                return f, done, True
+        return f, done, False
 
-    def update(f: Floats) -> Floats:
-        y = np.asarray(channel @ f)
-        # A cell that nobody reported adds nothing, even where the channel gives it probability zero.
-        ratio = np.divide(shares, y, out=np.zeros_like(shares), where=shares > 0)
-        new = f * np.asarray(transposed @ ratio)
-        if prior.size:
-            new += prior
-        new /= new.sum()
-        return new if boundary is None else smooth(new, boundary)
+    def fixed_point(self, f: Floats, tolerance: float, maximum: int) -> tuple[Floats, int, bool]:
+        """Run accelerated until a step moves f by at most `tolerance`."""
+        done, longest = 0, LONGEST_STEP
+        while done < maximum:
+            parts = self._compiled()
+            if parts is not None:
+                from discreet.estimation.kernels import loops
 
-    return update
+                given = (self.steps.shares, f, parts, loops.RULES[self.boundary])
+                f, more, converged = loops.fixed_point(*given, tolerance, maximum - done, longest)
+            else:
+                most = min(maximum - done, STEPS_AT_ONCE)
+                f, more, converged, longest = self.steps.fixed_point(f, tolerance, most, longest)
+            done += more
+            if converged:
+                return f, done, True
+        return f, done, False
+
+    def _compiled(self) -> tuple[Part, ...] | None:
+        """Return the channel for the compiled loops if they should take the next steps."""
+        if self._parts is None or not pays("em", STEPS_AT_ONCE * step_seconds(self.channel)):
+            return None
+        return self._parts
+
+    @cached_property
+    def _parts(self) -> tuple[Part, ...] | None:
+        return self.channel.compiled()

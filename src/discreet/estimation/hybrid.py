@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.blas import single_thread
 from discreet.estimation.resampling import Generator
 from discreet.estimation.spline import Posterior, SplineModel, softmax
 from discreet.operators import Operator
@@ -108,6 +109,7 @@ class Candidates:
     gain: float
 
 
+@single_thread()
 def candidates(
     channel: Operator,
     counts: npt.ArrayLike,
@@ -144,59 +146,84 @@ def candidates(
     return Candidates(smooth, spiky, best - smooth.evidence)
 
 
+class DiagonalPlusRows:
+    """The positive definite matrix M = diag(diagonal) + rowsᵀ K rows, ready to be solved with.
+
+    K is the identity but for the `corner` of its last two rows and columns. With fewer rows than columns, M is inverted
+    by Woodbury's formula, otherwise as it is.
+    """
+
+    def __init__(self, diagonal: Floats, rows: Floats, corner: Floats) -> None:
+        from scipy.linalg import cho_factor, lu_factor
+        from scipy.linalg.blas import dsyrk
+
+        self.diagonal, self.rows, self.corner = diagonal, rows, corner
+        self.short = rows.shape[0] < rows.shape[1]
+        # dsyrk fills the upper half only, which is half the work of a product.
+        if self.short:
+            half_gram = dsyrk(1.0, (rows / np.sqrt(diagonal)).T, trans=1)
+            gram = half_gram + np.triu(half_gram, 1).T
+            self.solver: Any = lu_factor(np.eye(rows.shape[0]) + self._weighted(gram))
+            pivots = np.abs(np.diag(self.solver[0]))
+            self.log_determinant = float(np.log(diagonal).sum() + np.log(pivots).sum())
+        else:
+            matrix = dsyrk(1.0, rows[:-2], trans=1) + rows[-2:].T @ corner @ rows[-2:]
+            matrix[np.diag_indices_from(matrix)] += diagonal
+            self.solver = cho_factor(matrix)
+            self.log_determinant = 2.0 * float(np.log(np.diag(self.solver[0])).sum())
+
+    def _weighted(self, right: Floats) -> Floats:
+        """Return K @ right."""
+        out = right.copy()
+        out[-2:] = self.corner @ right[-2:]
+        return out
+
+    def solve(self, right: Floats) -> Floats:
+        """Return M⁻¹ right."""
+        from scipy.linalg import cho_solve, lu_solve
+
+        if not self.short:
+            return np.asarray(cho_solve(self.solver, right))
+        scaled = (right.T / self.diagonal).T
+        inner = lu_solve(self.solver, self._weighted(self.rows @ scaled))
+        return np.asarray(scaled - ((self.rows.T @ inner).T / self.diagonal).T)
+
+
 @dataclass(frozen=True, slots=True)
 class HybridDeviations:
     """Cov(θ) = τ² M⁻¹ + M⁻¹ B C⁻¹ Bᵀ M⁻¹ with M = I + τ²H and C the precision of a once γ is integrated out.
 
-    M = diagonal + U K Uᵀ, with the columns of U the rows of the pooled information and two for the leaves; K is one but
-    for its `corner` of those two.
+    The rows of M are those of the pooled information of the channel, and two for the leaves.
     """
 
     tau: float
-    diagonal: Floats
-    rows: Floats
-    corner: Floats
-    solver: Any
+    matrix: DiagonalPlusRows
     basis: Floats
     factor: Floats
-    leaf_rows: Floats
+    f: Floats
     leaf_deviation: float
 
-    def solve(self, right: Floats) -> Floats:
-        """M⁻¹ right, by the formula of Woodbury."""
-        from scipy.linalg import lu_solve
-
-        scaled = (right.T / self.diagonal).T
-        inner = lu_solve(self.solver, _with_corner(self.corner, self.rows @ scaled))
-        return np.asarray(scaled - ((self.rows.T @ inner).T / self.diagonal).T)
-
     def covariance_times(self, direction: Floats) -> Floats:
-        """Cov(θ) @ direction."""
+        """Return Cov(θ) @ direction."""
         from scipy.linalg import cho_solve
 
-        inner = self.solve(direction)
-        return self.tau**2 * inner + self.solve(self.basis @ cho_solve((self.factor, True), self.basis.T @ inner))
+        inner = self.matrix.solve(direction)
+        spline = self.basis @ cho_solve((self.factor, True), self.basis.T @ inner)
+        return self.tau**2 * inner + self.matrix.solve(spline)
 
     def draw(self, random: Generator, count: int) -> Floats:
-        """Deviations of θ from its mode: solve M against noise whose covariance is M / τ², and add the spline's."""
+        """Draw deviations of θ from its mode: solve M against noise of covariance M / τ², and add the spline's."""
         from scipy.linalg import solve_triangular
 
-        size, groups = self.diagonal.size, self.rows.shape[0] - 2
-        f = self.leaf_rows
+        rows, f = self.matrix.rows, self.f
+        size, groups = f.size, rows.shape[0] - 2
         noise = random.standard_normal((size, count))
         leaf = random.standard_normal((size, count))
         leaf = f[:, None] * (leaf - f @ leaf) / self.leaf_deviation  # (diag f - f fᵀ) is symmetric
-        channel = self.rows[:groups].T @ random.standard_normal((groups, count))
-        part = self.solve(self.tau * noise + self.tau**2 * leaf + self.tau * channel)
+        channel = rows[:groups].T @ random.standard_normal((groups, count))
+        part = self.matrix.solve(self.tau * noise + self.tau**2 * leaf + self.tau * channel)
         a = solve_triangular(self.factor, random.standard_normal((self.basis.shape[1], count)), lower=True, trans="T")
-        return np.asarray(part + self.solve(self.basis @ a))
-
-
-def _with_corner(corner: Floats, right: Floats) -> Floats:
-    """K @ right, where K is one but for its last two rows and columns."""
-    out = right.copy()
-    out[-2:] = corner @ right[-2:]
-    return out
+        return np.asarray(part + self.matrix.solve(self.basis @ a))
 
 
 class _JointModel:
@@ -255,9 +282,8 @@ class _JointModel:
         return Posterior(f, self.spline.smoothness, bucket_variance, likelihood, float(evidence), deviations, a)
 
     def _curvature(self, f: Floats, tau: float) -> tuple[HybridDeviations, float]:
-        """The Gaussian around the mode, and half the logarithm of its determinants."""
-        from scipy.linalg import cho_factor, lu_factor
-        from scipy.linalg.blas import dsyrk
+        """Return the Gaussian around the mode, and half the logarithm of its determinants."""
+        from scipy.linalg import cho_factor
 
         model, square = self.model, f * f
         y = self.pooled @ f
@@ -265,18 +291,11 @@ class _JointModel:
         # (diag f - f fᵀ)² / σ² is diag f² / σ² and a matrix of rank two in the plane of f and f².
         rows = tau * np.concatenate([channel_rows, f[None], square[None]])
         corner = np.array([[f @ f, -1.0], [-1.0, 0.0]]) / self.variance
-        diagonal = 1.0 + tau**2 * square / self.variance
-        half_gram = dsyrk(1.0, (rows / np.sqrt(diagonal)).T, trans=1)  # its upper half: half the work of a product
-        gram = half_gram + np.triu(half_gram, 1).T
-        solver = lu_factor(np.eye(rows.shape[0]) + _with_corner(corner, gram))
-        log_determinant = np.log(diagonal).sum() + np.log(np.abs(np.diag(solver[0]))).sum()
-        deviation = math.sqrt(self.variance)
+        matrix = DiagonalPlusRows(1.0 + tau**2 * square / self.variance, rows, corner)
+        # BᵀHB - BᵀH(H + I/τ²)⁻¹HB = Bᵀ(I - M⁻¹)B / τ² is what the data say of a when γ is unknown.
         basis = model.basis
-        partial = HybridDeviations(tau, diagonal, rows, corner, solver, basis, np.empty((0, 0)), f, deviation)
-        # BᵀHB - BᵀH(H + I/τ²)⁻¹HB = Bᵀ(I - M⁻¹)B / τ²: what the data say of a when γ is unknown.
-        schur = basis.T @ (basis - partial.solve(basis)) / tau**2
+        schur = basis.T @ (basis - matrix.solve(basis)) / tau**2
         precision = 0.5 * (schur + schur.T) + self.spline.smoothness * model.penalty + model.pin
         factor = np.tril(cho_factor(precision, lower=True)[0])
-        half = 0.5 * log_determinant + np.log(np.diag(factor)).sum()
-        complete = HybridDeviations(tau, diagonal, rows, corner, solver, basis, factor, f, deviation)
-        return complete, float(half)
+        half = 0.5 * matrix.log_determinant + float(np.log(np.diag(factor)).sum())
+        return HybridDeviations(tau, matrix, basis, factor, f, math.sqrt(self.variance)), half

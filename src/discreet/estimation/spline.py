@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.blas import single_thread
+from discreet.errors import DiscreetError
 from discreet.estimation.em import check_channel, check_counts
 from discreet.estimation.resampling import Generator, generator
 from discreet.operators import Operator
@@ -73,6 +75,7 @@ class Posterior:
     deviations: Deviations
     coefficients: Floats
 
+    @single_thread()
     def standard_error(self, gradient: npt.ArrayLike) -> float:
         """Posterior standard deviation of the functional whose gradient with respect to f is given.
 
@@ -84,6 +87,7 @@ class Posterior:
         direction = self.f * (g - self.f @ g)
         return math.sqrt(max(float(direction @ self.deviations.covariance_times(direction)), 0.0))
 
+    @single_thread()
     def draws(self, count: int = 1000, seed: int = 0) -> Floats:
         """Histograms drawn from the posterior, one row each; to first order around f, so some may be negative.
 
@@ -122,15 +126,20 @@ def softmax(theta: Floats) -> Floats:
 
 
 def spline_basis(size: int, functions: int = 64) -> Floats:
-    """Cubic B-splines on equal knots, at the centres of `size` equal buckets; one column a function."""
-    from scipy.interpolate import BSpline
-
+    """Return cubic B-splines on equal knots, at the centres of `size` equal buckets; one column per function."""
     pieces = functions - DEGREE
     if pieces < 1 or size < 1:
-        raise ValueError(f"A cubic basis needs at least {DEGREE + 1} functions and one bucket.")
-    knots = np.arange(-DEGREE, pieces + DEGREE + 1) / pieces
-    centres = (np.arange(size) + 0.5) / size
-    return np.asarray(BSpline.design_matrix(centres, knots, DEGREE).toarray())
+        raise DiscreetError(
+            f"a cubic spline basis needs at least {DEGREE + 1} functions and 1 bucket, not {functions} and {size}"
+        )
+    place = (np.arange(size) + 0.5) / size * pieces
+    piece = np.minimum(place.astype(np.int64), pieces - 1)
+    t = place - piece
+    basis = np.zeros((size, functions))
+    weights = ((1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, -3 * t**3 + 3 * t**2 + 3 * t + 1, t**3)
+    for k, weight in enumerate(weights):  # of the four functions that are not zero on this piece
+        basis[np.arange(size), piece + k] = weight / 6
+    return basis
 
 
 class SplineModel:
@@ -172,6 +181,7 @@ class SplineModel:
         moved *= np.sqrt(self.n / np.maximum(y, 1e-300))[:, None]
         return np.asarray(moved.T @ moved)
 
+    @single_thread()
     def fit(self, smoothness: float, start: Floats | None = None, max_steps: int = 100) -> Posterior:
         """Mode, evidence and covariance at a given λ."""
         from scipy.linalg import cho_factor, cho_solve
@@ -202,6 +212,7 @@ class SplineModel:
         factor = np.tril(factor)
         return Posterior(f, smoothness, 0.0, likelihood, evidence, SplineDeviations(self.basis, factor), a)
 
+    @single_thread()
     def best(self) -> Posterior:
         """The fit whose smoothness has the largest evidence: a coarse path, then one parabolic refinement."""
         path: list[Posterior] = []

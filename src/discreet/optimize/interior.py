@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.optimize import threads
+from discreet.blas import single_thread
 from discreet.optimize.newton import Array, Ceiling, Newton, Point, Problem
 
 
@@ -94,7 +94,7 @@ def solve(
     base : the part of the objective that no mechanism changes: the gap ends below tolerance * (objective - base).
     """
     problem = Problem(outputs, ratio, means, cost, ceiling, symmetric)
-    with threads.single():
+    with single_thread():
         at, residual, done = _follow(problem, base / problem.unit**2, tolerance, iterations)
     scales = problem.unit ** (2.0 - np.arange(problem.rows.moments))
     value = problem.value(at) * problem.unit**2

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sqlalchemy.engine import RowMapping
 
+from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet.estimation.fit import goodness_of_fit
-from discreet.optimize import threads
 from discreet.plans.base import Answered, Plan
 from discreet.plans.registry import read_plan
 from discreet.service.asked import Asked
@@ -142,7 +142,7 @@ class Results:
         if n < row["minimum"]:
             return early(row, n)
         key = (identifier, what, len(rounds), n)
-        with self._computing.setdefault(identifier, threading.Lock()), threads.single():  # others wait for this one
+        with self._computing.setdefault(identifier, threading.Lock()), single_thread():  # others wait for this one
             if key not in self._kept:
                 found = compute(row, rounds, n)
                 while len(self._kept) >= _KEPT:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.blas import single_thread
 from discreet.mechanisms.base import Floats
 from discreet.optimize import adaptive_table, lattice_outputs, reach, solve, solve_highs
-from discreet.optimize.threads import single
 from discreet.plans.mean.several import Means
 from discreet_papers import data
 from discreet_papers.aaa import accuracy
@@ -335,7 +335,7 @@ def solver_cell(cells: int, epsilon: float) -> Cell:
         return best, found
 
     solve([-1, 0, 1], [1, 1, 1], epsilon)  # compiles what is compiled
-    with single():
+    with single_thread():
         on_lattice, ours = seconds(lambda: solve(knots, mass, epsilon, lattice))
         free, found = seconds(lambda: solve(knots, mass, epsilon))
         whole, _ = seconds(lambda: adaptive_table(knots, mass, epsilon))

@@ -1,17 +1,17 @@
 import threading
 
-from discreet.optimize import threads
+from discreet import blas
 
 
 def counts():
-    return [get() for get, _ in threads._libraries()]
+    return [get() for get, _ in blas._libraries()]
 
 
 def test_one_thread_inside_and_as_before_outside():
     before = counts()
-    with threads.single():
+    with blas.single_thread():
         assert all(count == 1 for count in counts())
-        with threads.single():
+        with blas.single_thread():
             pass
         assert all(count == 1 for count in counts())
     assert counts() == before
@@ -22,11 +22,11 @@ def test_overlapping_contexts_restore():
     entered, leave = threading.Event(), threading.Event()
 
     def other():
-        with threads.single():
+        with blas.single_thread():
             entered.set()
             leave.wait(5)
 
-    with threads.single():
+    with blas.single_thread():
         worker = threading.Thread(target=other)
         worker.start()
         assert entered.wait(5)

@@ -1,19 +1,20 @@
-"""One thread for many small matrices.
+"""Keep linear algebra to one thread where it works on many small matrices.
 
-The programmes factorise matrices of a hundred rows some fifty times a second. Split over threads, as OpenBLAS does by
-itself, they gain nothing on an idle machine and lose a factor of a hundred on a busy one, where every factorisation
-waits for a thread that is not scheduled. numpy and scipy each bring an OpenBLAS of their own with their wheels; other
-builds (Accelerate, MKL, a system library) are left as they are.
+Estimators and linear programmes factorise matrices of a few hundred rows, some fifty times a second. OpenBLAS splits
+each over all cores by itself: that gains nothing on an idle machine, and on a busy one every factorisation waits for a
+thread that is not scheduled, which has made them ten to a hundred times slower. numpy and scipy each bring an OpenBLAS
+with their wheels. Other builds (Accelerate, MKL, a system library) are left as they are.
+
+threadpoolctl does the same for more libraries, but its limits may not overlap between threads, and ours do whenever two
+people ask the service for an answer at the same time.
 """
-
-from __future__ import annotations
 
 import contextlib
 import ctypes
 import functools
-import importlib
 import threading
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 _lock = threading.Lock()
@@ -23,11 +24,13 @@ _before: list[int] = []
 
 @functools.cache
 def _libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
-    """Return (get, set) of the number of threads for every OpenBLAS of the numpy and scipy wheels."""
+    """Return functions that get and set the number of threads, for every OpenBLAS of the numpy and scipy wheels."""
     found = []
-    for package in ("numpy", "scipy.linalg"):
-        root = Path(str(importlib.import_module(package).__file__)).parents[package.count(".") + 1]
-        name = package.split(".")[0]
+    for name in ("numpy", "scipy"):
+        spec = find_spec(name)
+        if spec is None or spec.origin is None:
+            continue
+        root = Path(spec.origin).parents[1]
         for path in [*root.glob(f"{name}.libs/*openblas*"), *root.glob(f"{name}/.dylibs/*openblas*")]:
             with contextlib.suppress(OSError):
                 library = ctypes.CDLL(str(path))
@@ -41,8 +44,8 @@ def _libraries() -> list[tuple[Callable[[], int], Callable[[int], None]]]:
 
 
 @contextlib.contextmanager
-def single() -> Iterator[None]:
-    """Keep linear algebra to one thread; contexts may nest and overlap, the last one out restores."""
+def single_thread() -> Iterator[None]:
+    """Keep linear algebra to one thread; blocks may nest and overlap, and the last one to end restores what was."""
     global _inside, _before
     with _lock:
         if _inside == 0:
