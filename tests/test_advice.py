@@ -276,7 +276,7 @@ def test_frequencies():
     ("call", "why"),
     [
         (lambda: dc.advise("colour", epsilon=1), "question is 'colour'"),
-        (lambda: dc.advise("mean", epsilon=0), "epsilon is 0"),
+        (lambda: dc.advise("mean", epsilon=0), "epsilon must be"),
         (lambda: dc.advise("mean", epsilon=1, users=0), "users is 0"),
         (lambda: dc.advise("mean", epsilon=1, error=-1), "error is -1"),
         (lambda: dc.advise("mean", epsilon=1, domain=dc.Categories(["a", "b"])), "Interval"),

@@ -8,7 +8,7 @@ from discreet.checks import CheckFailed, check_mechanism
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary, unary
-from discreet.mechanisms.shapes.window import Window
+from discreet.mechanisms.shapes.window import NumericWindow
 from discreet.privacy.exact import TOTAL
 
 SMALL = {"size": 5}
@@ -56,7 +56,7 @@ def test_the_audit_has_power_at_a_million_reports(name, epsilon):
         assert report.audit.epsilon >= 0.95 * epsilon
 
 
-class FloatWave(Window):
+class FloatWave(NumericWindow):
     """The papers' Square Wave: a uniform float in the window, whose low bits tell the input."""
 
     kind = "float-wave"
@@ -85,7 +85,7 @@ class LastBitBare(Unary):
         return out
 
 
-class WindowAlwaysInside(Window):
+class WindowAlwaysInside(NumericWindow):
     """Density used as probability: never reports outside the window."""
 
     kind = "always-inside"
@@ -99,7 +99,7 @@ class WindowAlwaysInside(Window):
         super()._many(values, words, out)
 
 
-class TailByCoin(Window):
+class TailByCoin(NumericWindow):
     """Outside the window, left or right by a fair coin whatever the lengths of the two tails."""
 
     kind = "tail-by-coin"
@@ -153,7 +153,7 @@ def square_wave():
 
 
 def as_class(cls, m):
-    return cls(m.name, m.epsilon, m.positions, m.profile, m.low, numeric=True)
+    return cls(m.name, m.epsilon, m.positions, m.profile, m.low)
 
 
 def as_table(cls):

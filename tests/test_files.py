@@ -205,7 +205,7 @@ def test_budgets_are_added_exactly():
         ({"a": 3}, {}, "allowed is a plan"),
         ({"": QUESTION["wage"]}, {}, "name of a column"),
         (QUESTION, {"budget": "all"}, "budget is 'all'"),
-        (QUESTION, {"epsilon": "x"}, "epsilon is 'x'"),
+        (QUESTION, {"epsilon": "x"}, "not 'x'"),
         ({"a": dc.Means([WAGE, WAGE], epsilon=1)}, {}, "several columns at once"),
         (
             {"a": type("Odd", (dc.Mean,), {"question": "odd"})(WAGE, epsilon=1, method="duchi")},

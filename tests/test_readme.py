@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import entries
 
 README = Path(__file__).parent.parent / "README.md"
@@ -20,7 +21,9 @@ def table() -> str:
     rows = []
     for entry in entries().values():
         m = entry.build(1.0, **{need: GIVEN[need] for need in entry.needs})
-        variance = m.worst_case_variance if m.numeric else m.mean_variance if m.is_oracle else None
+        variance = (
+            m.worst_case_variance if isinstance(m, Numeric) else m.mean_variance if isinstance(m, Oracle) else None
+        )
         shown = "–" if variance is None else f"{variance:.4g}"
         summary = entry.summary.replace("``", "`")
         key = (ORDER.index(entry.question), variance or 99, entry.name)

@@ -45,7 +45,7 @@ def test_a_false_claim_is_refused():
         (changed(DUCHI, knots=["-1.0", "1"]), "knots is '1'"),
         (changed(DUCHI, knots=[-1, 1]), "knots is -1"),
         (changed(DUCHI, epsilon=1), "epsilon is 1"),
-        (changed(DUCHI, epsilon="-1.0"), "epsilon is -1.0"),
+        (changed(DUCHI, epsilon="-1.0"), "epsilon must be"),
         (changed(DUCHI, weights=[[1, 2]]), "sum|rows"),
         (changed(DUCHI, weights=[[1], [2, 3]]), "rectangular"),
         (changed(DUCHI, weights=[[True, 1], [1, 1]]), "whole number"),

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import Entry, entries
 from discreet.plots import channel, to_svg, variance_curves
 from discreet.plots.style import COLOURS, INK, STYLES, canvas, legend, legend_rows
@@ -98,7 +99,7 @@ def _row(entry: Entry) -> tuple[tuple[float, str], str]:
 
 
 def _variance(m: Mechanism) -> float | None:
-    return m.worst_case_variance if m.numeric else m.mean_variance if m.is_oracle else None
+    return m.worst_case_variance if isinstance(m, Numeric) else m.mean_variance if isinstance(m, Oracle) else None
 
 
 def _plain(text: str) -> str:
@@ -180,11 +181,11 @@ def certificate_table(m: Mechanism) -> str:
         "reports (alphabet)": f"{c.alphabet:,}".replace(",", " "),
         "bits, bytes a report": f"{m.average_bits:.3g}, {m.report_bytes}",
     }
-    if m.numeric:
+    if isinstance(m, Numeric):
         rows |= {"unbiased": "yes" if c.unbiased else "no", "worst-case variance": f"{m.worst_case_variance:.6g}"}
         rows["variance at −1, 0, 1"] = ", ".join(f"{v:.4g}" for v in m.variance(np.array([-1.0, 0.0, 1.0])))
         rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
-    elif m.is_oracle:
+    elif isinstance(m, Oracle):
         rows |= {"categories": str(m.size), "p, q": f"{m.p:.6f}, {m.q:.6f}"}
         rows["n × variance of a frequency, average"] = f"{m.mean_variance:.6g}"
         rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
@@ -193,13 +194,13 @@ def certificate_table(m: Mechanism) -> str:
 
 def relatives(entry: Entry, m: Mechanism) -> str:
     """Return a plot of its exact variance beside others for the same question."""
-    if m.numeric:
+    if isinstance(m, Numeric):
         names = [n for n in ("minimax", "hybrid-np", "piecewise-sub", "duchi") if n != entry.name][:3]
         drawn = [m, *(build(entries()[name]) for name in names)]
         return _inline(
             variance_curves(drawn), f"Variance of one report over the inputs: {entry.name} and {', '.join(names)}"
         )
-    if m.is_oracle:
+    if isinstance(m, Oracle):
         return _inline(
             oracle_curves(entry.name), f"Variance over the number of categories: {entry.name} and other oracles"
         )
@@ -238,7 +239,7 @@ def heat_map(entry: Entry) -> str:
 def example(entry: Entry, m: Mechanism) -> str:
     """Return code that runs, with what it prints."""
     options = "".join(f", {need}={_given(need)}" for need in entry.needs)
-    values = "[0.1, -0.4, 0.9]" if m.numeric else "[0, 3, 5]"
+    values = "[0.1, -0.4, 0.9]" if isinstance(m, Numeric) else "[0, 3, 5]"
     return "\n".join(
         [
             "```python",

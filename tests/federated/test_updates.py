@@ -123,7 +123,7 @@ def test_a_message_is_integers_only():
         ({"range": math.inf}, "range is inf"),
         ({"range": math.nan}, "range is nan"),
         ({"range": "wide"}, "range is 'wide'"),
-        ({"epsilon": 0}, "epsilon is 0"),
+        ({"epsilon": 0}, "epsilon must be"),
         ({"method": "randomized-response", "size": 4}, "for numbers"),
         ({"method": "unheard-of"}, "mechanism is 'unheard-of'"),
         ({"method": 3}, "method is 3"),

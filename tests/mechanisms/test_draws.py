@@ -17,7 +17,7 @@ from discreet.mechanisms.categorical.local_hashing import local_hashing
 from discreet.mechanisms.categorical.subset_selection import subset_selection
 from discreet.mechanisms.draws import MOST_REPORTS, check_people, draw_given, generator, multinomial
 from discreet.mechanisms.numeric.laplace import truncated_laplace
-from discreet.mechanisms.numeric.privrm import outside_symbol
+from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.mechanisms.shapes.ranged import OUTSIDE
@@ -45,7 +45,7 @@ MADE = {
     "window": window,
     "wave": lambda e: dc.mechanism("discrete-square-wave", epsilon=1, size=40) if e == 1 else None,
     "mixture": lambda e: Mixture("mixture", e, 20_000, [dc.mechanism("duchi", epsilon=e), window(e)]),
-    "ranged": lambda e: outside_symbol("duchi", e),
+    "ranged": lambda e: range_mechanism("outside-symbol", "duchi", e),
     "response": lambda e: dc.mechanism("randomized-response", epsilon=e, size=9),
     "hadamard": lambda e: hadamard_response(e, 9, blocks=2),
     "hadamard bit": lambda e: dc.mechanism("hadamard-randomized-response", epsilon=e, size=9),
@@ -202,18 +202,18 @@ def test_given_people_have_the_law_of_reports() -> None:
 
 @pytest.mark.parametrize("people", [0, -1, 0.5, float("nan"), float("inf"), 2**63, 10**12 + 1, True, "many", None])
 def test_numbers_of_people_that_cannot_be(people: object) -> None:
-    with pytest.raises(dc.DiscreetError, match=r"people is .*allowed is a whole number from 1 to 10\^12"):
+    with pytest.raises(dc.DiscreetError, match=r"people must be a whole number between 1 and 10\^12, not "):
         check_people(people)
 
 
 def test_reports_one_by_one_have_an_end() -> None:
     m = local_hashing(1.0, 9)
-    with pytest.raises(dc.DiscreetError, match=r"local-hashing has no simpler law.*subset-selection"):
+    with pytest.raises(dc.DiscreetError, match=r"reports have to be drawn one by one.*subset-selection"):
         m.draw_tally([0], [1.0], MOST_REPORTS + 1, generator(1))
 
 
 def test_bad_seeds() -> None:
-    with pytest.raises(dc.DiscreetError, match="seed is -1"):
+    with pytest.raises(dc.DiscreetError, match="seed must be a whole number of at least 0, not -1"):
         generator(-1)
     assert generator().integers(1 << 60) != generator().integers(1 << 60)
 
@@ -221,10 +221,10 @@ def test_bad_seeds() -> None:
 @pytest.mark.parametrize("shares", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, float("nan")], [1.0, float("inf")]])
 def test_bad_shares_and_inputs(shares: list[float]) -> None:
     m = dc.mechanism("duchi", epsilon=1)
-    with pytest.raises(dc.DiscreetError, match="shares must be numbers from 0, one for each input"):
+    with pytest.raises(dc.DiscreetError, match="shares must be one non-negative number for each input"):
         m.draw_tally([0.0, 1.0], shares, 10, generator(1))
-    with pytest.raises(dc.DiscreetError, match="people is -1"):
+    with pytest.raises(dc.DiscreetError, match=r"people must be .*, not -1"):
         m.draw_tally([0.0, 1.0], [1, 1], -1, generator(1))
-    with pytest.raises(dc.DomainError, match=r"input 0 is 3\.0"):
+    with pytest.raises(dc.DomainError, match="input 0 of duchi must be a number between -1 and 1"):
         m.draw_tally([3.0, 1.0], [1, 1], 5, generator(1))
     assert m.draw_tally([0.0, 1.0], [1, 1], 0, generator(1)).counts.tolist() == [0, 0]

@@ -1,12 +1,17 @@
-"""The compiled samplers give what the readable ones give, where their shortcuts are most likely to err."""
+"""Compiled kernels and their plain twins agree, where shortcuts are most likely to err; and the rule between them."""
 
 import numpy as np
 import pytest
+from tests.marks import needs_numba
 
 import discreet as dc
+from discreet.mechanisms import kernels, transforms
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.hadamard_response import hadamard_response
-from discreet.mechanisms.shapes.profile import profile_window
+from discreet.mechanisms.categorical.hash_family import HashFamily
+from discreet.mechanisms.registry import entries
+from discreet.mechanisms.shapes.profile import profile_weights
+from discreet.mechanisms.shapes.window import NumericWindow, categorical_window
 from discreet.privacy.exact import TOTAL
 
 
@@ -25,6 +30,7 @@ def near_thresholds(m: dc.Table, rows: np.ndarray) -> np.ndarray:
     return np.minimum(at - (np.arange(len(rows)) % 2).astype(np.uint64), np.uint64(TOTAL - 1)) << np.uint64(16)
 
 
+@needs_numba
 @pytest.mark.parametrize("knots", [(-1, 1), (-1, -0.9999999, 1), (-1, 0.3, 0.3 + 1e-16, 0.3000001, 1), None])
 @pytest.mark.parametrize("outputs", [2, 3, 5, 40])
 def test_tables_with_crowded_knots_and_thresholds(knots: tuple[float, ...] | None, outputs: int) -> None:
@@ -42,10 +48,11 @@ def test_tables_with_crowded_knots_and_thresholds(knots: tuple[float, ...] | Non
     assert len(set(plain.tolist())) == outputs  # the crowded end was reached
 
 
+@needs_numba
 @pytest.mark.parametrize("numeric", [True, False])
 @pytest.mark.parametrize("shape", [[1.0] * 7, [1.0] * 3, [0.2, 1.0, 0.2], list(np.linspace(0.1, 1, 300))])
 def test_windows_at_their_thresholds(shape: list[float], numeric: bool) -> None:
-    m = profile_window("wave", 2.0, 57, shape, numeric=numeric)
+    m = (NumericWindow if numeric else categorical_window)("wave", 2.0, 57, *profile_weights(2.0, 57, shape))
     x = np.resize(m.inputs, 4000)
     words = dc.Entropy.seeded(3).words(m.words_per_report * len(x)).reshape(len(x), -1).copy()
     edges = np.array([0, *m._thresholds, *(m._thresholds[-1] + m.low * np.arange(1, 56))], dtype=np.uint64)
@@ -55,6 +62,7 @@ def test_windows_at_their_thresholds(shape: list[float], numeric: bool) -> None:
     assert (fast == plain).all()
 
 
+@needs_numba
 @pytest.mark.parametrize(
     "m",
     [
@@ -75,6 +83,7 @@ def test_oracles_at_the_ends_of_their_words(m: Mechanism) -> None:
     assert (fast == plain).all()
 
 
+@needs_numba
 @pytest.mark.parametrize(("epsilon", "size"), [(0.5, 2), (1.0, 100), (4.0, 60)])
 def test_listed_points_are_the_computed_ones(epsilon: float, size: int) -> None:
     m = dc.mechanism("projective-geometry", epsilon=epsilon, size=size)
@@ -86,3 +95,75 @@ def test_listed_points_are_the_computed_ones(epsilon: float, size: int) -> None:
     assert (np.sort(m._points, axis=1) == np.arange(m.alphabet)).all()  # type: ignore[attr-defined]
     assert (many[:1000] == few).all()
     assert many.tolist() == [m._one(v, w) for v, w in zip(x.tolist(), words.reshape(-1, 2).tolist(), strict=True)]
+
+
+GIVEN = {"size": 70, "prior": [1, 2, 3, 2]}
+
+
+@needs_numba
+@pytest.mark.parametrize("name", sorted(entries()))
+def test_batches_and_tallies_do_not_depend_on_the_kernels(name: str) -> None:
+    m = entries()[name].build(1.0, **{need: GIVEN[need] for need in entries()[name].needs})
+    x = np.linspace(-1, 1, 500) if isinstance(m, dc.mechanisms.Numeric) else np.arange(500) % 70
+    found = []
+    for compiled in (True, False):
+        with kernels.using(compiled=compiled):
+            reports = m.privatize(x, dc.Entropy.seeded(3))
+            tally = m.tally(reports)
+            counts = m.support_counts(tally) if isinstance(m, dc.mechanisms.Oracle) else tally.counts
+            found.append((reports.tolist(), tally.counts.tolist(), counts.tolist()))
+    assert found[0] == found[1]
+
+
+def both_ways(run):
+    with kernels.using(compiled=True):
+        compiled = run()
+    with kernels.using(compiled=False):
+        return compiled, run()
+
+
+@needs_numba
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_transforms_are_the_same_to_the_last_bit(dtype: type) -> None:
+    random = np.random.default_rng(1)
+    rows = (random.integers(-1000, 1000, (3, 64)) * (1 if dtype is np.int64 else 0.1)).astype(dtype)
+    assert np.array_equal(*both_ways(lambda: transforms.walsh_hadamard(rows.copy())))
+    for field, length in ((2, 1), (2, 6), (3, 4), (7, 3), (31, 2)):
+        values = (random.integers(0, 1000, field**length) * (1 if dtype is np.int64 else 0.1)).astype(dtype)
+        assert np.array_equal(*both_ways(lambda v=values, f=field, n=length: transforms.hyperplane_sums(v, f, n)))
+
+
+@pytest.mark.parametrize("bits", [4, 16, 24])
+@pytest.mark.parametrize("buckets", [2, 5, 16])
+def test_plain_hashing_is_the_readable_definition(bits: int, buckets: int) -> None:
+    family = HashFamily(bits, buckets)
+    random = np.random.default_rng(bits)
+    seeds = random.integers(0, family.seeds, 300).astype(np.uint64)
+    values, told = random.integers(0, 16, 300), random.integers(0, buckets, 300).astype(np.uint64)
+    readable = [family.bucket(v, s) for v, s in zip(values.tolist(), seeds.tolist(), strict=True)]
+    with kernels.using(compiled=False):
+        assert family.bucket_many(values, seeds).tolist() == readable
+        counts = family.support_counts(13, seeds, told)
+    expected = [
+        sum(family.bucket(v, s) == y for s, y in zip(seeds.tolist(), told.tolist(), strict=True)) for v in range(13)
+    ]
+    assert counts.tolist() == expected
+
+
+@needs_numba
+def test_hashes_are_counted_alike() -> None:
+    for size, bits, buckets in ((2, 16, 4), (5000, 16, 8), (300, 24, 55)):
+        family = HashFamily(bits, buckets)
+        seeds = np.random.default_rng(size).integers(0, family.seeds, 400).astype(np.uint64)
+        told = (seeds * np.uint64(7)) % np.uint64(buckets)
+        first, second = both_ways(lambda f=family, n=size, s=seeds, t=told: f.support_counts(n, s, t))
+        assert first.tolist() == second.tolist()
+
+
+def test_the_plain_twin_serves_until_compiling_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_spent", dict.fromkeys(["work"], 0.0))
+    monkeypatch.setattr(kernels, "has", lambda _: True)
+    assert [kernels.pays("work", 0.6) for _ in range(4)] == [False, False, True, True]
+    assert kernels.pays("work", 1e-9)  # compiled by now
+    monkeypatch.setattr(kernels, "has", lambda _: False)
+    assert not kernels.pays("work", 1e9)

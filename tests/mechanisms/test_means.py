@@ -11,8 +11,8 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms import Mechanism, mechanism
 from discreet.mechanisms.numeric.hybrid_np import hybrid_np, hybrid_np_share, hybrid_np_worst_case, hybrid_tp
 from discreet.mechanisms.numeric.laplace import laplace, truncated_laplace
-from discreet.mechanisms.numeric.n_output import best_design, best_outputs, fixed_outputs, n_output
-from discreet.mechanisms.numeric.n_output_family import Design, design, peak, shares, theorem_4, three_output_p0
+from discreet.mechanisms.numeric.n_output import best_layout, best_outputs, fixed_outputs, n_output
+from discreet.mechanisms.numeric.output_layouts import OutputLayout, layout, peak, shares, theorem_4, three_output_p0
 from discreet.mechanisms.numeric.piecewise import best_zeta, piecewise_variance
 from discreet.mechanisms.numeric.three_output import plateau_output, three_output
 
@@ -38,12 +38,12 @@ NAMED = {
 MINE = ["laplace", "truncated-laplace", "three-output", "n-output", "piecewise-opt", "hybrid-tp", "hybrid-np"]
 
 
-def worst(candidate: Design) -> float:
+def worst(candidate: OutputLayout) -> float:
     return candidate.worst_case
 
 
 def published(epsilon: float) -> float:
-    return best_design(epsilon, False, worst).worst_case
+    return best_layout(epsilon, False, worst).worst_case
 
 
 def pm_sub(epsilon: float) -> float:
@@ -83,14 +83,14 @@ def test_truncated_laplace_is_the_reference(epsilon):
 def test_the_parameters_are_the_reference(row):
     epsilon = row["epsilon"]
     for corrected, key in ((False, "n_output"), (True, "n_output_corrected")):
-        found = best_design(epsilon, corrected, worst)
+        found = best_layout(epsilon, corrected, worst)
         assert found.outputs == row[key]["N"]
         assert found.p0 == pytest.approx(row[key]["p0"], rel=1e-5)
         np.testing.assert_allclose(found.positive, row[key]["positive"], rtol=1e-5)
     assert three_output_p0(epsilon) == pytest.approx(row["three_output_p0"], abs=1e-7)
     assert best_zeta(epsilon) == pytest.approx(row["zeta_opt"], rel=1e-9)
     assert hybrid_np_share(fixed_outputs(epsilon, 3, True)) == pytest.approx(row["hybrid_tp_share"], abs=1e-6)
-    hybrid = best_design(epsilon, False, hybrid_np_worst_case)
+    hybrid = best_layout(epsilon, False, hybrid_np_worst_case)
     assert hybrid.outputs == row["hybrid_np"]["N"]
     assert hybrid_np_share(hybrid) == pytest.approx(row["hybrid_np"]["share"], abs=1e-6)
 
@@ -98,7 +98,7 @@ def test_the_parameters_are_the_reference(row):
 @pytest.mark.parametrize("row", REFERENCE["more"], ids=lambda row: str(row["epsilon"]))
 def test_the_best_numbers_of_outputs_are_the_reference(row):
     epsilon = row["epsilon"]
-    hybrid = best_design(epsilon, False, hybrid_np_worst_case).outputs
+    hybrid = best_layout(epsilon, False, hybrid_np_worst_case).outputs
     assert [best_outputs(epsilon, corrected=False), best_outputs(epsilon), hybrid] == row["N"]
 
 
@@ -155,7 +155,7 @@ def test_p0_of_three_outputs_is_the_minimiser():
         top = 1 / (math.exp(epsilon) + 2)
         found = fixed_outputs(epsilon, 3, True).worst_case
         for p0 in np.linspace(0, top, 40).tolist():
-            assert found <= Design(epsilon, 3, p0, (1 / shares(epsilon, 3, p0)[2],)).worst_case * (1 + 1e-12)
+            assert found <= OutputLayout(epsilon, 3, p0, (1 / shares(epsilon, 3, p0)[2],)).worst_case * (1 + 1e-12)
 
 
 # -- what the n-output paper says ---------------------------------------------------------------------------
@@ -186,7 +186,7 @@ def test_figure_2_as_published_and_corrected():
     hole = [3.5, 3.55, 3.6, 3.65, 3.68]
     beyond = [4.18, 4.3, 4.5, 4.57, 4.62, 5, 6, 7, 8]
     assert all(published(e) > pm_sub(e) for e in hole + beyond)
-    assert all(best_design(e, True, worst).worst_case < pm_sub(e) for e in grid + hole)  # the hole closes
+    assert all(best_layout(e, True, worst).worst_case < pm_sub(e) for e in grid + hole)  # the hole closes
     for low, high, edge in ((3.4, 3.6, 3.495), (4.1, 4.3, 4.175)):
         assert root(lambda e: published(e) < pm_sub(e), low, high) == pytest.approx(edge, abs=0.005)
     assert root(lambda e: published(e) > pm_sub(e), 3.6, 3.8) == pytest.approx(3.685, abs=0.005)
@@ -197,7 +197,7 @@ def test_figure_2_as_published_and_corrected():
 def test_the_corrected_optimum_is_never_above_the_published_one():
     gains = []
     for epsilon in [*np.arange(0.5, 8, 0.5).tolist(), 3.5284]:
-        corrected = best_design(epsilon, True, worst).worst_case
+        corrected = best_layout(epsilon, True, worst).worst_case
         assert corrected <= published(epsilon) * (1 + 1e-12)
         gains.append(1 - corrected / published(epsilon))
     assert max(gains) == pytest.approx(0.0148, abs=1e-4)
@@ -206,12 +206,12 @@ def test_the_corrected_optimum_is_never_above_the_published_one():
 
 def test_lemma_6_the_limit_is_one_over_n_minus_one_squared():
     for outputs in (2, 3, 4, 5, 6, 9, 16):
-        assert 1 < design(20.0, outputs, True).worst_case * (outputs - 1) ** 2 < 1 + 1e-5
+        assert 1 < layout(20.0, outputs, True).worst_case * (outputs - 1) ** 2 < 1 + 1e-5
 
 
 def test_algorithm_2_taken_literally_is_far_off():
     # Line 8 as printed keeps Theorem 4 where the *first* peak is the higher one: N = 4 at epsilon = 5.
-    literal = Design(5.0, 4, 0.0, theorem_4(5.0, 4, 0.0))
+    literal = OutputLayout(5.0, 4, 0.0, theorem_4(5.0, 4, 0.0))
     knots, moments = literal.lines
     claimed = peak(knots[1:], moments[1:])
     assert claimed == pytest.approx(0.053, abs=5e-4)
@@ -225,7 +225,7 @@ def test_hybrid_np_is_hybrid_tp_in_the_middle():
         assert np_.to_document() | {"name": ""} == tp.to_document() | {"name": ""}
 
     def outputs(epsilon):
-        return best_design(epsilon, True, hybrid_np_worst_case).outputs
+        return best_layout(epsilon, True, hybrid_np_worst_case).outputs
 
     assert root(lambda e: outputs(e) == 2, 1.5, 2.5) == pytest.approx(1.9975, abs=1e-4)
     assert root(lambda e: outputs(e) == 3, 3.0, 4.0) == pytest.approx(3.709, abs=1e-3)
@@ -236,7 +236,7 @@ def test_hybrid_np_is_hybrid_tp_in_the_middle():
 
 def test_piecewise_opt_beats_hybrid_np_from_6_464():
     def hybrid_is_best(epsilon):
-        hybrid = best_design(epsilon, True, hybrid_np_worst_case)
+        hybrid = best_layout(epsilon, True, hybrid_np_worst_case)
         return hybrid_np_worst_case(hybrid) < sum(piecewise_variance(epsilon, best_zeta(epsilon)))
 
     assert root(hybrid_is_best, 6, 7) == pytest.approx(6.464, abs=2e-3)
@@ -250,7 +250,7 @@ def test_the_share_of_theorem_8_is_the_best_for_every_number_of_outputs():
         parts = piecewise_variance(epsilon, math.exp(epsilon / 3))
         for corrected in (True, False):
             for outputs in range(2, 20):
-                candidate = design(epsilon, outputs, corrected)
+                candidate = layout(epsilon, outputs, corrected)
                 if candidate is not None:
                     best = hybrid_np_worst_case(candidate)
                     near = np.clip(hybrid_np_share(candidate) + np.array([-1e-4, 1e-4]), 0, 1)
@@ -261,9 +261,9 @@ def test_the_share_of_theorem_8_is_the_best_for_every_number_of_outputs():
 def test_the_search_finds_the_best_of_all_numbers_of_outputs():
     for epsilon in (0.2, 0.9, 1.6, 2.2, 2.6, 3.1, 3.45, 3.9, 4.65, 5.4, 6.6, 7.9, 9.0):
         for corrected in (True, False):
-            every = [d for n in range(2, 40) if (d := design(epsilon, n, corrected)) is not None]
+            every = [d for n in range(2, 40) if (d := layout(epsilon, n, corrected)) is not None]
             for cost in (worst, hybrid_np_worst_case):
-                assert cost(best_design(epsilon, corrected, cost)) <= min(map(cost, every)) * (1 + 1e-12)
+                assert cost(best_layout(epsilon, corrected, cost)) <= min(map(cost, every)) * (1 + 1e-12)
 
 
 def test_average_bits_count_the_selector():
@@ -313,15 +313,15 @@ def test_finer_lattices_come_closer_to_the_continuous_law():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("n-output", {"outputs": 1}, "outputs is 1; allowed is a whole number from 2"),
-        ("n-output", {"outputs": 4.5}, "outputs is 4.5; allowed is a whole number from 2"),
-        ("n-output", {"outputs": 4}, "outputs is 4; allowed at epsilon 1 are at most 3"),
-        ("n-output", {"outputs": 1000}, "outputs is 1000; allowed at epsilon 1 are at most 3"),
-        ("hybrid-np", {"outputs": 9}, "outputs is 9; allowed at epsilon 1 are at most 3"),
-        ("hybrid-np", {"outputs": True}, "outputs is True; allowed is a whole number from 2"),
+        ("n-output", {"outputs": 1}, "outputs must be a whole number of at least 2, not 1"),
+        ("n-output", {"outputs": 4.5}, "outputs must be a whole number of at least 2, not 4.5"),
+        ("n-output", {"outputs": 4}, "outputs must be at most 3 at epsilon 1, not 4"),
+        ("n-output", {"outputs": 1000}, "outputs must be at most 3 at epsilon 1, not 1000"),
+        ("hybrid-np", {"outputs": 9}, "outputs must be at most 3 at epsilon 1, not 9"),
+        ("hybrid-np", {"outputs": True}, "outputs must be a whole number of at least 2, not True"),
         ("three-output", {"outputs": 3}, "three-output has no option 'outputs'"),
-        ("laplace", {"steps": 1}, "steps is 1; allowed is a whole number from 2"),
-        ("truncated-laplace", {"steps": 100_000}, "steps is 100000; allowed is a whole number from 2 to 400"),
+        ("laplace", {"steps": 1}, "steps must be a whole number between 2 and 400, not 1"),
+        ("truncated-laplace", {"steps": 100_000}, "steps must be a whole number between 2 and 400, not 100000"),
     ],
 )
 def test_bad_options_are_named(name, options, message):
@@ -332,5 +332,5 @@ def test_bad_options_are_named(name, options, message):
 @pytest.mark.parametrize("name", MINE)
 @pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, 21, "two"])
 def test_bad_epsilons_are_named(name, epsilon):
-    with pytest.raises(DiscreetError, match=r"epsilon is .*; allowed is a number from"):
+    with pytest.raises(DiscreetError, match="epsilon must be a number between"):
         mechanism(name, epsilon)

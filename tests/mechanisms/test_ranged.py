@@ -14,7 +14,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.numeric.duchi import duchi
 from discreet.mechanisms.numeric.hybrid import hybrid
 from discreet.mechanisms.numeric.piecewise import piecewise
-from discreet.mechanisms.numeric.privrm import METHODS, fill, outside_symbol, range_mechanism
+from discreet.mechanisms.numeric.privrm import METHODS, fill, range_mechanism
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged, envelope
 from discreet.privacy.entropy import Entropy
@@ -86,7 +86,7 @@ def test_best_draw_is_never_worse_than_the_papers():
 @pytest.mark.parametrize("inner", INNERS)
 def test_outside_symbol_parameters(inner):
     for name, epsilon, row in flat({inner: REFERENCE["outside_symbol"][inner]}):
-        m = outside_symbol(name, epsilon)
+        m = range_mechanism("outside-symbol", name, epsilon)
         tolerance = 1e-9 if inner == "duchi" else 2e-4
         assert 1 - m.inside / TOTAL == pytest.approx(row["A"], rel=tolerance)
         assert 1 - m.outside / TOTAL == pytest.approx(row["B"], rel=tolerance)
@@ -171,9 +171,9 @@ def test_broken_parameters_are_refused():
         Ranged("greedy", 1.0, inner, inside=TOTAL - TOTAL // 64, outside=TOTAL // 2, draw=half, silent=True)
     with pytest.raises(DiscreetError, match="inner"):
         Ranged("nested", 3.0, Ranged("fine", 2.0, inner, **good), **good)
-    with pytest.raises(DiscreetError, match="method is"):
+    with pytest.raises(DiscreetError, match="method must be"):
         range_mechanism("privrm-x", "duchi", 1.0)
-    with pytest.raises(DiscreetError, match="mechanism is"):
+    with pytest.raises(DiscreetError, match="mechanism must be"):
         range_mechanism("privrm-o", "nothing", 1.0)
 
 
@@ -257,7 +257,7 @@ def test_documents_round_trip_and_are_checked(method):
 
 
 def test_inputs_are_checked():
-    m = outside_symbol("duchi", 1.0)
+    m = range_mechanism("outside-symbol", "duchi", 1.0)
     for bad in (math.nan, 1.5, -2.0, 2.0000001):
         with pytest.raises(DomainError):
             m.privatize(bad)

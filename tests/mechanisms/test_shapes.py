@@ -2,6 +2,8 @@
 
 import math
 from fractions import Fraction
+from inspect import signature
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -9,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet.mechanisms.families import Categorical, Numeric, Oracle
+from discreet.mechanisms.registry import NumericName, OracleName, build, entries
 from discreet.mechanisms.shapes.mixture import COIN, mix
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary, unary
-from discreet.mechanisms.shapes.window import Window, flat_weights, flat_window, lattice
+from discreet.mechanisms.shapes.window import NumericWindow, categorical_window, flat_weights, flat_window, lattice
 from discreet.operators import spread
 from discreet.privacy.exact import TOTAL, exp_below
 
+GIVEN = {"size": 5, "prior": [1, 2, 1]}
 EPSILONS = st.floats(0.05, 10)
 
 
@@ -50,7 +55,9 @@ def test_lattice_keeps_the_given_positions(proportion, positions):
 @settings(max_examples=25)
 @given(EPSILONS, st.sampled_from([(7, 5), (30, 7), (12, 3)]), st.booleans())
 def test_window_law_operator_and_decoding(epsilon, shape, numeric):
-    m = flat_window("w", epsilon, *shape, numeric=numeric)
+    (positions, width), build = shape, NumericWindow if numeric else categorical_window
+    high, low = flat_weights(epsilon, positions, width)
+    m = build("w", epsilon, positions, [high] * width, low)
     laws = [m.law(i) for i in range(m.size)]
     assert all(sum(law) == 1 for law in laws)
     dense = np.array([[float(p) for p in law] for law in laws])
@@ -69,7 +76,7 @@ def test_window_with_a_profile():
     positions = 11
     scale = sum(profile) + (positions - 1) * low
     profile[1] += TOTAL - scale
-    m = Window("w", 8.0, positions, profile, low, numeric=True)
+    m = NumericWindow("w", 8.0, positions, profile, low)
     dense = m.matrix()
     np.testing.assert_allclose(dense.sum(axis=1), 1, rtol=1e-14)
     np.testing.assert_allclose(dense @ m.values, m.inputs, atol=1e-12)
@@ -173,7 +180,7 @@ def test_a_bit_that_is_not_randomised_is_refused(bad):
 def test_threshold_rounded_the_wrong_way_is_refused():
     high, low = flat_weights(1.0, 1024, 401)
     with pytest.raises(dc.PrivacyError, match=r"exact epsilon is 1\.00000"):
-        Window("w", 1.0, 1024, [high + 1023] * 401, low - 401, numeric=True)
+        NumericWindow("w", 1.0, 1024, [high + 1023] * 401, low - 401)
     e = exp_below(1.0)
     high = math.ceil(TOTAL * e / (1 + e))  # towards accuracy instead of privacy
     with pytest.raises(dc.PrivacyError, match="exceeds its claim"):
@@ -183,10 +190,15 @@ def test_threshold_rounded_the_wrong_way_is_refused():
 @pytest.mark.parametrize(
     ("knots", "weights", "values", "why"),
     [
-        ((-1, 1), ((1, TOTAL - 1),) * 2, (0.0, 1.0, 2.0), "2 rows for 2 knots and 3 values"),
-        ((-1, 0.5), ((1, TOTAL - 1),) * 2, (0.0, 1.0), "knots are"),
-        ((1, -1), ((1, TOTAL - 1),) * 2, (0.0, 1.0), "knots are"),
-        ((-1,), ((1, TOTAL - 1),), (0.0, 1.0), "knots are"),
+        (
+            (-1, 1),
+            ((1, TOTAL - 1),) * 2,
+            (0.0, 1.0, 2.0),
+            "one weight for each of 3 values",
+        ),
+        ((-1, 0.5), ((1, TOTAL - 1),) * 2, (0.0, 1.0), "knots must be"),
+        ((1, -1), ((1, TOTAL - 1),) * 2, (0.0, 1.0), "knots must be"),
+        ((-1,), ((1, TOTAL - 1),), (0.0, 1.0), "knots must be"),
         ((-1, 1), ((1, TOTAL - 1), (2, TOTAL - 1)), (0.0, 1.0), "sum to"),
         ((-1, 1), ((0, TOTAL), (1, TOTAL - 1)), (0.0, 1.0), "every input must be able"),
     ],
@@ -200,7 +212,7 @@ def test_bad_tables_are_refused(knots, weights, values, why):
 def test_inputs_outside_the_canonical_range_are_named(bad):
     m = dc.mechanism("piecewise", epsilon=1)
     for x in (bad, [0.0] * 40 + [bad], [bad]):
-        with pytest.raises(dc.DomainError, match="numbers from -1 to 1"):
+        with pytest.raises(dc.DomainError, match="between -1 and 1"):
             m.privatize(x)
 
 
@@ -208,7 +220,7 @@ def test_inputs_outside_the_canonical_range_are_named(bad):
 def test_categories_outside_are_named(bad):
     m = dc.mechanism("randomized-response", epsilon=1, size=5)
     for x in (bad, [bad]):
-        with pytest.raises(dc.DomainError, match="whole numbers from 0 to 4"):
+        with pytest.raises(dc.DomainError, match=r"whole numbers? between 0 and 4"):
             m.privatize(x)
 
 
@@ -218,28 +230,45 @@ def test_wrong_shapes_and_types_are_named():
         m.privatize([[0.0]])
     with pytest.raises(dc.DomainError, match="type"):
         m.privatize(["a"] * 3)
-    with pytest.raises(dc.DiscreetError, match="report 1 is 2"):
+    with pytest.raises(dc.DiscreetError, match="report 1 must be between 0 and 1, not 2"):
         m.tally([0, 2])
     with pytest.raises(dc.DiscreetError, match="whole numbers"):
         m.tally([0.5])
     assert len(m.privatize([])) == 0
     assert m.tally([]).n == 0
-    with pytest.raises(dc.DiscreetError, match="not a frequency oracle"):
-        _ = m.p
-    with pytest.raises(dc.DiscreetError, match="no number"):
-        _ = dc.mechanism("randomized-response", epsilon=1, size=4).values
+
+
+def test_families_have_only_what_belongs_to_them():
+    numeric, oracle = dc.mechanism("duchi", epsilon=1), dc.mechanism("randomized-response", epsilon=1, size=4)
+    wave = dc.mechanism("discrete-square-wave", epsilon=1, size=8)
+    assert not any(hasattr(numeric, name) for name in ("p", "q", "support_law", "supports", "support_counts"))
+    for m in (oracle, wave):
+        assert not any(hasattr(m, name) for name in ("values", "variance", "worst_case_variance", "expected_variance"))
+    assert isinstance(oracle, Oracle)
+    assert isinstance(wave, Categorical)
+    assert not any(hasattr(wave, name) for name in ("p", "q", "supports", "influence"))
 
 
 def test_the_registry_names_what_is_wrong():
-    with pytest.raises(dc.DiscreetError, match="allowed are"):
+    with pytest.raises(dc.DiscreetError, match="must be one of"):
         dc.mechanism("nonsense", epsilon=1)
     with pytest.raises(dc.DiscreetError, match="needs size"):
         dc.mechanism("randomized-response", epsilon=1)
-    with pytest.raises(dc.DiscreetError, match="no option 'colour'"):
-        dc.mechanism("duchi", epsilon=1, colour=3)
-    with pytest.raises(dc.DiscreetError, match="size is 1"):
+    with pytest.raises(dc.DiscreetError, match="duchi has no option 'size'; it takes no options"):
+        dc.mechanism("duchi", epsilon=1, size=3)
+    with pytest.raises(dc.DiscreetError, match="no option 'colour'; its options are outputs and corrected"):
+        build("n-output", 1, {"colour": 3})
+    with pytest.raises(dc.DiscreetError, match="size must be a whole number of at least 2, not 1"):
         dc.mechanism("randomized-response", epsilon=1, size=1)
     assert dc.mechanism("optimized_unary", epsilon=1, size=3).name == "optimized-unary"
+
+
+def test_the_public_signature_is_that_of_all_constructors():
+    public = {name for name in signature(dc.mechanism).parameters if name not in ("name", "epsilon")}
+    assert public == {option for entry in entries().values() for option in entry.options}
+    families = {name: entry.build(1.0, **{n: GIVEN[n] for n in entry.needs}) for name, entry in entries().items()}
+    assert set(get_args(NumericName)) == {name for name, m in families.items() if isinstance(m, Numeric)}
+    assert set(get_args(OracleName)) == {name for name, m in families.items() if isinstance(m, Oracle)}
 
 
 def test_reports_use_the_smallest_type():

@@ -65,7 +65,7 @@ def test_merged_tallies_give_the_same_estimate():
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: dc.Mean(WAGE, epsilon=0), "epsilon is 0"),
+        (lambda: dc.Mean(WAGE, epsilon=0), "epsilon must be"),
         (lambda: dc.Mean(WAGE, epsilon=1, level=1), "level is 1"),
         (lambda: dc.Mean((0, 1), epsilon=1), "Interval"),
         (lambda: dc.Mean(WAGE, epsilon=1, method="nonsense"), "nonsense"),

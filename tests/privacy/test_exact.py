@@ -47,7 +47,7 @@ def test_float_above(number):
     "bad", [0, -1, float("nan"), float("inf"), 21, "1", None, True, 1e-9, [1], np.array([1.0, 2.0]), 1j]
 )
 def test_bad_epsilon_is_named(bad):
-    with pytest.raises(dc.DiscreetError, match="epsilon is"):
+    with pytest.raises(dc.DiscreetError, match="epsilon must be"):
         check_epsilon(bad)
 
 

@@ -32,7 +32,7 @@ from discreet.mechanisms import entries
 from discreet.mechanisms.categorical.haar_bit import haar_bit
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
-from discreet.mechanisms.shapes.oracle import PublicOracle
+from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
@@ -134,7 +134,7 @@ def follow(document: str, key: str, inputs: list[Any]) -> dict[str, Any]:
         "packed": m.pack(m.privatize(values, dc.Entropy.from_key(bytes.fromhex(key)))).hex(),
     }
     vector["edges"] = edges(m, inputs, Dice(4)) if m.words_per_report < 20 else []
-    if isinstance(m, PublicOracle):  # the same again, the public coin fixed by the report id
+    if isinstance(m, PublicCoin):  # the same again, the public coin fixed by the report id
         ids = [struct.pack("<QQ", i, 2**64 - 1 - i) for i in range(len(inputs))]
         coins = [m.public_word(report_id) for report_id in ids]
         reports = m.privatize(values, dc.Entropy.from_key(bytes.fromhex(key)), public=coins)

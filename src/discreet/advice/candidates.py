@@ -11,6 +11,7 @@ from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit
+from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Plan, Round
 from discreet.plans.registry import read_plan
@@ -113,7 +114,7 @@ def of_round(method: str, arguments: dict[str, Any], asked: Round, **more: Any) 
 
 def _influence(source: Mechanism) -> float:
     """Return how far one report can move the mean, or a frequency, that its mechanism measures."""
-    if source.numeric or source.is_oracle:
+    if isinstance(source, (Numeric, Oracle)):
         return source.influence
     if isinstance(source, HaarBit):
         return 1 / source.gain

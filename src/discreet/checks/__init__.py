@@ -1,22 +1,18 @@
-"""Public batteries of checks that every mechanism must pass, a stranger's too."""
+"""Public checks that every mechanism and every source of randomness must pass, yours too."""
 
+from discreet.checks.base import CheckFailed
+from discreet.checks.entropy import check_entropy
 from discreet.checks.mechanism import (
-    SIGNIFICANCE,
-    CheckFailed,
     CheckReport,
-    check_audit,
     check_certificate,
     check_documents,
-    check_entropy,
     check_mechanism,
     check_merging,
     check_operator,
     check_paths_agree,
     check_reports,
-    check_sampler,
-    check_tally_law,
-    chi_square,
 )
+from discreet.checks.statistics import SIGNIFICANCE, check_audit, check_sampler, check_tally_law, chi_square
 
 __all__ = [
     "SIGNIFICANCE",

@@ -129,11 +129,11 @@ def load(subject: str) -> Callable[..., Any]:
 
 def _mechanism(subject: str, claim: float, size: int | None, option: list[str]) -> Any:
     from discreet.mechanisms.base import Mechanism
-    from discreet.mechanisms.registry import mechanism
+    from discreet.mechanisms.registry import build
 
     if subject.endswith(".json"):
         if not Path(subject).exists():
             raise DiscreetError(f"{subject} does not exist")
         return Mechanism.from_json(Path(subject).read_bytes())
     options = parse_options([*([] if size is None else [f"size={size}"]), *option])
-    return mechanism(subject, claim, **options)
+    return build(subject, claim, options)

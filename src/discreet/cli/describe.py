@@ -44,11 +44,11 @@ def describe(
     """
     from rich.markup import escape
 
-    from discreet.mechanisms.registry import entries, mechanism
+    from discreet.mechanisms.registry import build, entries
 
     options = parse_options([*([] if size is None else [f"size={size}"]), *(option or [])])
     try:
-        found = mechanism(name, epsilon, **options)
+        found = build(name, epsilon, options)
     except DiscreetError:
         raise
     except (TypeError, ValueError) as error:  # an option's value has the wrong type

@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.arrays import Bytes
 from discreet.errors import DiscreetError, PrivacyError
-from discreet.mechanisms.shapes.oracle import PublicOracle
+from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.messages.rounds import read_announcement
 from discreet.messages.uploads import entry_width, pieces, report_ids
 from discreet.plans.assignment import drawn_by_id, thresholds
@@ -100,7 +100,7 @@ class VerifiedRound:
         for piece in pieces(self.round, drawn_by_id(self.campaign, self.number, names, self.ends)):
             channel = self.round.channels[piece.channel]
             inputs, mechanism = channel.encoder.encode(rows[piece.people]).inputs, channel.mechanism
-            if isinstance(mechanism, PublicOracle):
+            if isinstance(mechanism, PublicCoin):
                 coins = np.array([mechanism.public_word(ids[i]) for i in piece.people.tolist()], dtype=np.uint64)
                 reports = mechanism.privatize(inputs, entropy, public=coins)
             else:

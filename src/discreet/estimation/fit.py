@@ -23,6 +23,7 @@ import numpy as np
 from discreet.errors import DiscreetError
 from discreet.estimation.em import em
 from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.families import Numeric, Oracle
 from discreet.tallies import Tally
 
 SIGNIFICANCE = 1e-6
@@ -85,7 +86,7 @@ def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> Fit:
         if counts.size > _LARGEST:
             return Fit("none", None, reason=f"the alphabet has more than {_LARGEST} reports")
         return _whole_reports(mechanism, counts)
-    if mechanism.is_oracle:
+    if isinstance(mechanism, Oracle):
         try:
             return _support(mechanism, mechanism.support_counts(tally).astype(np.float64), tally.n)
         except DiscreetError as error:
@@ -96,7 +97,11 @@ def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> Fit:
 def _whole_reports(mechanism: Mechanism, counts: Floats) -> Fit:
     from scipy.stats import chi2
 
-    operator = mechanism.operator(min(_BINS, max(2, mechanism.size))) if mechanism.numeric else mechanism.operator()
+    operator = (
+        mechanism.operator(min(_BINS, max(2, mechanism.size)))
+        if isinstance(mechanism, Numeric)
+        else mechanism.operator()
+    )
     try:
         found = em(operator, counts, stop="fixed-point", tolerance=1e-7, max_iterations=3000)
     except ValueError as error:

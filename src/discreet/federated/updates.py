@@ -24,9 +24,11 @@ import numpy.typing as npt
 
 from discreet import wire
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
-from discreet.mechanisms.base import Mechanism, check_name_parts
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.arithmetic import check_whole
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.registry import build, mechanism
 from discreet.privacy.entropy import Entropy, system_entropy
+from discreet.privacy.exact import check_epsilon
 from discreet.privacy.ledger import split
 
 Floats = npt.NDArray[np.float64]
@@ -173,8 +175,8 @@ class Updates:
         method: str | Mechanism = "auto",
         **options: Any,
     ) -> None:
-        self.epsilon = check_name_parts(epsilon, dimension=(dimension, 1), coordinates=(coordinates, 1))
-        self.dimension, self.coordinates = int(dimension), int(coordinates)
+        self.epsilon, self.dimension = check_epsilon(epsilon), check_whole("dimension", dimension, 1)
+        self.coordinates = check_whole("coordinates", coordinates, 1)
         if self.dimension > MOST_COORDINATES:
             raise DiscreetError(f"dimension is {dimension}; allowed are at most {MOST_COORDINATES} coordinates")
         if self.coordinates > self.dimension:
@@ -190,7 +192,7 @@ class Updates:
     def _mechanism(self, method: str | Mechanism, options: dict[str, Any]) -> Mechanism:
         share = split(self.epsilon, self.coordinates)
         if isinstance(method, str) and method != "auto":
-            return mechanism(method, share, **options)
+            return build(method, share, options)
         if options:
             raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method")
         if isinstance(method, str):

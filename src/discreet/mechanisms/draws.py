@@ -1,41 +1,43 @@
-"""Draws: tallies of very many people straight from their law, never a report at a time. Simulation only.
+"""Draws: tallies of very many people directly from their law, not report by report. For simulation only.
 
     people with independent values of law f:   tally ~ Multinomial(people, A f)          if it counts each report
-                                               other laws beside their mechanisms: unary, subset, sketch
+                                               unary, subset and sketch have laws of their own, in their files
 
 Every multinomial is a tree of binomials: the people at a node go left with probability left / (left + right), sums
 taken from the leaves up, so that no branch is off by more than a few units of 2^-53. A person passes at most 2^5 of
 them, or one for each value of a bit vector. Coupled person by person, a draw is what reports would have given except
 with probability below people * (2^5, or the size) * 2^-51: 0.00014 for 10^10 people, 0.005 for bit vectors of 1024.
-numpy's binomials are taken as they are. The bound grows with people: hence `MOST_PEOPLE`.
+numpy's binomials are trusted. The bound grows with the number of people, hence `MOST_PEOPLE`.
 """
 
 import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL
 from discreet.tallies import Tally
 
 Random = np.random.Generator
 """The generator of a simulation: not cryptographic, so never a source of reports that leave a device."""
-Counts = npt.NDArray[np.int64]
 
 MOST_PEOPLE = 10**12
+"""A tally can be drawn for at most this many people."""
 MOST_CELLS = 1 << 23
+"""A channel with at most this many entries is drawn from row by row."""
 MOST_REPORTS = 10**7
-"""People of a mechanism whose tally has no simpler law than its reports."""
+"""At most this many reports are made one by one, where a tally has no simpler law."""
 
 
 def generator(seed: int | None = None) -> Random:
     """Return the generator of a simulation, keyed by the operating system unless seeded."""
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
-        raise DiscreetError(f"seed is {seed!r}; allowed is a whole number from 0")
+        raise DiscreetError(f"seed must be a whole number of at least 0, not {seed!r}")
     return np.random.default_rng(seed)
 
 
@@ -49,16 +51,16 @@ def check_people(people: Any) -> int:
     >>> check_people(0)
     Traceback (most recent call last):
     ...
-    discreet.errors.DiscreetError: people is 0; allowed is a whole number from 1 to 10^12
+    discreet.errors.DiscreetError: people must be a whole number between 1 and 10^12, not 0
     """
     is_number = isinstance(people, (int, float, np.integer, np.floating)) and not isinstance(people, bool)
     if not is_number or not math.isfinite(people) or people != int(people) or not 1 <= people <= MOST_PEOPLE:
-        raise DiscreetError(f"people is {people!r}; allowed is a whole number from 1 to 10^12")
+        raise DiscreetError(f"people must be a whole number between 1 and 10^12, not {people!r}")
     return int(people)
 
 
 def multinomial(people: Any, weights: Any, random: Random) -> Counts:
-    """Share people out in proportion to weights (along the last axis), each independently of the others.
+    """Distribute people in proportion to weights (along the last axis), each independently of the others.
 
     Examples
     --------
@@ -82,9 +84,9 @@ def multinomial(people: Any, weights: Any, random: Random) -> Counts:
     return np.asarray(counts[..., :size], dtype=np.int64)
 
 
-def neighbours(mechanism: Mechanism, values: Array) -> tuple[Counts, Floats]:
-    """Return the number of the input at or below each value, and the probability that a device rounds to the next."""
-    if not mechanism.numeric:
+def neighbours(mechanism: Mechanism, values: AnyArray) -> tuple[Counts, Floats]:
+    """Return the index of the input at or below each value, and the probability that a device rounds up to the next."""
+    if not isinstance(mechanism, Numeric):
         return values.astype(np.int64), np.zeros(len(values))
     knots = np.asarray(mechanism.inputs, dtype=np.float64)
     left = np.clip(np.searchsorted(knots, values, side="right") - 1, 0, knots.size - 2)
@@ -92,7 +94,7 @@ def neighbours(mechanism: Mechanism, values: Array) -> tuple[Counts, Floats]:
     return left, np.rint(share * TOTAL) / TOTAL
 
 
-def mass(mechanism: Mechanism, values: Array, shares: Floats) -> Floats:
+def mass(mechanism: Mechanism, values: AnyArray, shares: Floats) -> Floats:
     """Return the mass on the mechanism's inputs of people who hold these values, after rounding."""
     left, upper = neighbours(mechanism, values)
     kept = np.bincount(left, shares * (1 - upper), mechanism.size)
@@ -104,23 +106,23 @@ def counts_reports(mechanism: Mechanism) -> bool:
     return type(mechanism)._count is Mechanism._count
 
 
-def draw_counts(mechanism: Mechanism, inputs: Array, shares: Floats, people: int, random: Random) -> Counts:
-    """Draw the counts of people who hold these inputs: what `Mechanism.draw_tally` does unless a shape knows better.
+def draw_counts(mechanism: Mechanism, inputs: AnyArray, shares: Floats, people: int, random: Random) -> Counts:
+    """Draw the counts of people who hold these inputs: what `Mechanism.draw_tally` does unless a shape overrides it.
 
-    A tally that does not count each report is that of reports made one by one, up to `MOST_REPORTS` of them.
+    If the tally does not count each report, up to `MOST_REPORTS` reports are made one by one.
     """
     if counts_reports(mechanism):
         return multinomial(people, mechanism.operator() @ mass(mechanism, inputs, shares), random)
     if people > MOST_REPORTS:
         raise DiscreetError(
-            f"people is {people}; the tally of {mechanism.name} has no simpler law than its reports, which are drawn "
-            f"one by one, up to {MOST_REPORTS} people (subset-selection and projective-geometry go further)"
+            f"people must be at most {MOST_REPORTS} for {mechanism.name}, whose reports have to be drawn one by one, "
+            f"not {people}; subset-selection and projective-geometry can simulate more"
         )
     held = np.repeat(inputs, multinomial(people, shares, random))
     return mechanism.tally(mechanism.privatize(held, Entropy.from_key(random.bytes(32)))).counts
 
 
-def draw_given(mechanism: Mechanism, inputs: Array, held: Counts, random: Random) -> Tally:
+def draw_given(mechanism: Mechanism, inputs: AnyArray, held: Counts, random: Random) -> Tally:
     """Draw the tally of exactly ``held[i]`` people of ``inputs[i]``: for people who answer several questions.
 
     Examples
@@ -133,8 +135,9 @@ def draw_given(mechanism: Mechanism, inputs: Array, held: Counts, random: Random
     """
     if not counts_reports(mechanism) or mechanism.size * mechanism.alphabet > MOST_CELLS:
         raise DiscreetError(
-            f"{mechanism.name} has no tally for people who answer several questions at once; it needs a mechanism that "
-            f"counts each report, of at most 2^23 inputs x reports (or give each person one answer)"
+            f"{mechanism.name} cannot be simulated for people who answer several questions at once: that needs a "
+            "mechanism whose tally counts each report, with at most 2^23 inputs x reports; let each person give one "
+            "answer"
         )
     left, upper = neighbours(mechanism, mechanism.check_inputs(inputs))
     risen = random.binomial(held, upper)

@@ -19,6 +19,7 @@ from discreet.domains import Categories
 from discreet.errors import DiscreetError
 from discreet.estimation.simplex import norm_sub, project
 from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.tallies import Tally
@@ -187,7 +188,7 @@ class Frequency(Plan):
         else:
             self.mechanism = mechanism(method, self.epsilon, size=domain.size, **options)
             self.reason = "named by the analyst"
-        if not self.mechanism.is_oracle:
+        if not isinstance(self.mechanism, Oracle):
             raise DiscreetError(f"method is {method!r}; frequencies need a frequency oracle")
         if post == "mle" and self.mechanism.operator().shape[0] != self.mechanism.alphabet:
             raise DiscreetError(

@@ -28,17 +28,17 @@ def check_epsilon(epsilon: float, name: str = "epsilon") -> float:
     >>> check_epsilon(0)
     Traceback (most recent call last):
     ...
-    discreet.errors.DiscreetError: epsilon is 0; allowed is a number from 0.0001 to 20.0
+    discreet.errors.DiscreetError: epsilon must be a number between 0.0001 and 20, not 0
     """
-    allowed = f"allowed is a number from {EPSILON_MIN} to {EPSILON_MAX}"
-    if isinstance(epsilon, (bool, str)) or not hasattr(epsilon, "__float__"):
-        raise DiscreetError(f"{name} is {epsilon!r}; {allowed}")
-    try:
-        value = float(epsilon)
-    except (TypeError, ValueError):
-        raise DiscreetError(f"{name} is {epsilon!r}; {allowed}") from None
+    value = math.nan
+    if hasattr(epsilon, "__float__") and not isinstance(epsilon, (bool, str)):
+        try:
+            value = float(epsilon)
+        except (TypeError, ValueError):
+            value = math.nan
     if not EPSILON_MIN <= value <= EPSILON_MAX:  # refuses NaN too
-        raise DiscreetError(f"{name} is {epsilon}; {allowed}")
+        shown = epsilon if isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) else repr(epsilon)
+        raise DiscreetError(f"{name} must be a number between {EPSILON_MIN:g} and {EPSILON_MAX:g}, not {shown}")
     return value
 
 

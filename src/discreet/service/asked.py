@@ -16,7 +16,7 @@ import numpy.typing as npt
 from discreet.arrays import AnyArray, Bytes, Counts, Words
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.shapes.oracle import PublicOracle
+from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.messages.rounds import read_round
 from discreet.messages.uploads import entry_width, has_zero_padding, pieces
 from discreet.plans.assignment import drawn_by_id, thresholds
@@ -71,7 +71,7 @@ class Asked:
             reports = rows[piece.people, piece.start : piece.stop]
             good = _readable(mechanism, reports)
             valid[piece.people[~good]] = False
-            if isinstance(mechanism, PublicOracle) and good.any():
+            if isinstance(mechanism, PublicCoin) and good.any():
                 known = piece.people[good]
                 assigned[known] &= has_public_coin(mechanism, ids[known], mechanism.unpack(reports[good].tobytes()))
         return valid, assigned
@@ -112,8 +112,8 @@ def _readable(mechanism: Mechanism, rows: Bytes) -> Mask:
     return good
 
 
-def public_words(mechanism: PublicOracle, ids: Bytes) -> Words:
-    """Return `PublicOracle.public_word` of many ids."""
+def public_words(mechanism: PublicCoin, ids: Bytes) -> Words:
+    """Return `PublicCoin.public_word` of many ids."""
     start = hashlib.sha256(bytes.fromhex(mechanism.id))
     words = np.empty(len(ids), dtype=np.uint64)
     for i, row in enumerate(ids):
@@ -123,7 +123,7 @@ def public_words(mechanism: PublicOracle, ids: Bytes) -> Words:
     return words
 
 
-def has_public_coin(mechanism: PublicOracle, ids: Bytes, reports: AnyArray) -> Mask:
+def has_public_coin(mechanism: PublicCoin, ids: Bytes, reports: AnyArray) -> Mask:
     """Return which reports begin with the public coin that belongs to their id.
 
     The coin is the word's upper bits. A report that anyone makes of that word, whatever the input, shows where it is.
@@ -132,7 +132,7 @@ def has_public_coin(mechanism: PublicOracle, ids: Bytes, reports: AnyArray) -> M
     return np.asarray(mechanism.coins(reports) == mechanism.coins(_made_of(mechanism, words)))
 
 
-def _made_of(mechanism: PublicOracle, words: Words) -> AnyArray:
+def _made_of(mechanism: PublicCoin, words: Words) -> AnyArray:
     return np.asarray(mechanism.privatize(np.zeros(len(words), dtype=np.int64), public=words))
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from discreet.mechanisms.numeric.hybrid_np import hybrid_np_share, hybrid_np_worst_case
-from discreet.mechanisms.numeric.n_output import best_design
-from discreet.mechanisms.numeric.n_output_family import Design, design, levelled, theorem_4
+from discreet.mechanisms.numeric.n_output import best_layout
+from discreet.mechanisms.numeric.output_layouts import OutputLayout, layout, levelled, theorem_4
 from discreet.mechanisms.numeric.piecewise import best_zeta, piecewise_variance
 from discreet.mechanisms.registry import mechanism
 from discreet_papers.job import Cell, Job
@@ -65,20 +65,20 @@ def pm_opt(epsilon: float) -> float:
 
 def of_outputs(epsilon: float, outputs: int, corrected: bool) -> float:
     """Return the worst case with N outputs; infinite where N is too large to be of use."""
-    found = design(epsilon, outputs, corrected)
+    found = layout(epsilon, outputs, corrected)
     return math.inf if found is None else found.worst_case
 
 
 @functools.lru_cache(maxsize=200_000)
 def n_output(epsilon: float, corrected: bool) -> float:
     """Return the worst case with the best N."""
-    return best_design(epsilon, corrected, lambda found: found.worst_case).worst_case
+    return best_layout(epsilon, corrected, lambda found: found.worst_case).worst_case
 
 
 @functools.lru_cache(maxsize=100_000)
 def hm_np(epsilon: float) -> float:
     """Return HM-NP's worst case, as published, with the best N for the hybrid."""
-    return hybrid_np_worst_case(best_design(epsilon, False, hybrid_np_worst_case))
+    return hybrid_np_worst_case(best_layout(epsilon, False, hybrid_np_worst_case))
 
 
 def crossing(difference: Callable[[float], float], low: float, high: float) -> float:
@@ -238,14 +238,14 @@ def hybrids() -> Cell:
     """Return where HM-NP is Duchi's hybrid, HM-TP, or beaten by PM-opt, and its bits at epsilon = 4."""
 
     def best(epsilon: float) -> int:
-        return best_design(epsilon, False, hybrid_np_worst_case).outputs
+        return best_layout(epsilon, False, hybrid_np_worst_case).outputs
 
-    def three(epsilon: float) -> Design:
-        found = design(epsilon, 3, False)
+    def three(epsilon: float) -> OutputLayout:
+        found = layout(epsilon, 3, False)
         assert found is not None
         return found
 
-    four = best_design(4.0, False, hybrid_np_worst_case)
+    four = best_layout(4.0, False, hybrid_np_worst_case)
     shares = {"HM-TP": (hybrid_np_share(three(4.0)), 3), "HM-NP": (hybrid_np_share(four), four.outputs)}
     bits = {
         name: {
@@ -271,21 +271,21 @@ def hybrids() -> Cell:
 def algorithm_2(epsilon: float) -> Cell:
     """Return what Algorithm 2 gives if its line 8 is read as printed: chosen N, claimed and true worst case."""
     c = math.exp(epsilon)
-    chosen: list[tuple[float, Design]] = []
+    chosen: list[tuple[float, OutputLayout]] = []
     for outputs in range(4, 64):
         p0 = 1 / (c + outputs - 1) if outputs % 2 else 0.0
-        first = Design(epsilon, outputs, p0, theorem_4(epsilon, outputs, p0))
+        first = OutputLayout(epsilon, outputs, p0, theorem_4(epsilon, outputs, p0))
         if not _rises(first.positive):
             break
         if _last_peak(first) < _first_peak(first):
-            found = design(epsilon, outputs, False) if outputs % 2 else first
+            found = layout(epsilon, outputs, False) if outputs % 2 else first
         else:
             positions = levelled(epsilon, outputs, p0)
-            found = Design(epsilon, outputs, p0, positions) if _rises(positions) else None
+            found = OutputLayout(epsilon, outputs, p0, positions) if _rises(positions) else None
         if found is not None:
             chosen.append((_last_peak(found), found))
     claimed, found = min(chosen, key=lambda item: item[0])
-    right = best_design(epsilon, False, lambda one: one.worst_case)
+    right = best_layout(epsilon, False, lambda one: one.worst_case)
     return {
         "epsilon": epsilon,
         "literal_outputs": found.outputs,
@@ -300,14 +300,14 @@ def _rises(positions: tuple[float, ...]) -> bool:
     return len(positions) > 0 and positions[0] > 0 and bool(np.all(np.diff(positions) > 0))
 
 
-def _last_peak(found: Design) -> float:
+def _last_peak(found: OutputLayout) -> float:
     """Return Var_n at its own vertex, as the paper's formula has it."""
     knots, moments = found.lines
     slope = float((moments[-1] - moments[-2]) / (knots[-1] - knots[-2]))
     return float(moments[-1]) - slope * float(knots[-1]) + slope**2 / 4
 
 
-def _first_peak(found: Design) -> float:
+def _first_peak(found: OutputLayout) -> float:
     """Return Var_1 at its own vertex."""
     knots, moments = found.lines
     slope = float((moments[1] - moments[0]) / (knots[1] - knots[0]))

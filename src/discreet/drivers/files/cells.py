@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.arrays import AnyArray
 from discreet.drivers.files.values import Mask
 from discreet.errors import DiscreetError, WireError
-from discreet.mechanisms.base import Array, Mechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.plans.encoders import Encoder
 from discreet.tallies import Tally
 
@@ -62,7 +63,7 @@ class Cell:
             f"signed integers hold at most {1 << 63}"
         )
 
-    def to_arrow(self, reports: Array, chosen: Mask | None, rows: int) -> Any:
+    def to_arrow(self, reports: AnyArray, chosen: Mask | None, rows: int) -> Any:
         """Return the column: reports at the chosen rows, null elsewhere."""
         if not self.is_packed:
             if chosen is None:
@@ -79,7 +80,7 @@ class Cell:
             packed, validity = placed, pa.py_buffer(np.packbits(chosen, bitorder="little").tobytes())
         return pa.FixedSizeBinaryArray.from_buffers(self.type, rows, [validity, pa.py_buffer(packed.tobytes())])
 
-    def from_arrow(self, column: Any) -> Array:
+    def from_arrow(self, column: Any) -> AnyArray:
         """Return the reports of a column that are not null."""
         if column.null_count:
             column = column.drop_null()

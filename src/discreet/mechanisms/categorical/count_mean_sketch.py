@@ -6,13 +6,13 @@
 Without a sketch (the paper's one-hot version) it *is* `basic-rappor`; the paper's flip 1/(e^epsilon/2 + 1) and factor
 c with e^epsilon are misprints. With ``hashes`` functions of ``width`` buckets, the client draws one of the functions,
 which is public, hashes its category and flips the bits of that bucket's one-hot vector. A report (function, bits)
-supports v if the bit of v's bucket is one: with P1, P0 the chances of a one in and outside the bucket, and exactly
-pairwise independent hash functions, p = P1 and q = P0 + (P1 - P0)/width over the choice of the functions.
+supports v if the bit of v's bucket is one. With P1 and P0 the probabilities of a one in and outside the bucket, and
+exactly pairwise independent hash functions, p = P1 and q = P0 + (P1 - P0)/width over the choice of the functions.
 
 *Privacy holds for every function*: given it, the bits are a unary encoding, whose ratio is P1(1-P0) / (P0(1-P1)).
 The functions of one document are fixed by its seed, so for one document collisions are a fixed error, not noise:
-`frequency_variance` is over both, and grows beyond the noise for large n (`mean_variance` is the limit of many
-functions); the certificate claims no unbiasedness. For sizes in the hundreds a sketch only loses.
+`frequency_variance` includes both and exceeds the noise for large n (`mean_variance` is the limit of many functions),
+and the certificate does not claim unbiasedness. For a few hundred categories a sketch is no better than without.
 """
 
 import hashlib
@@ -22,18 +22,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, DomainError, WireError
-from discreet.mechanisms.base import Array, Floats, check_name_parts
+from discreet.mechanisms.arithmetic import check_listable, check_whole
 from discreet.mechanisms.categorical.basic_rappor import symmetric
 from discreet.mechanisms.categorical.hash_family import smallest_family
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.bit_vector import FEW
-from discreet.mechanisms.shapes.oracle import PublicOracle, listed
+from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.unary import Unary
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.exact import TOTAL
+from discreet.privacy.exact import TOTAL, check_epsilon
 from discreet.tallies import Tally
 from discreet.wire import Fields
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from discreet.operators import Operator
 
 
-class Sketch(PublicOracle):
+class Sketch(PublicCoin, Oracle):
     """A public hash function and a unary encoding of the bucket; a report is a row (function, lanes of bits).
 
     Parameters
@@ -61,7 +61,7 @@ class Sketch(PublicOracle):
         super().__init__(name, epsilon, size)
         for label, count in (("hashes", hashes), ("width", bits.size)):
             if not (1 <= count <= 1 << 16 and count & (count - 1) == 0):
-                raise DiscreetError(f"{label} is {count}; allowed is a power of two up to 2^16")
+                raise DiscreetError(f"{label} must be a power of two up to 2^16, not {count}")
         self.hashes, self.seed, self.bits, self.width = int(hashes), int(seed), bits, bits.size
         self.levels = self.hashes.bit_length() - 1
         self.family = smallest_family(self._size, self.width)
@@ -84,40 +84,40 @@ class Sketch(PublicOracle):
         return int.from_bytes(digest[:8], "little") % self.family.seeds
 
     @cached_property
-    def _seeds(self) -> npt.NDArray[np.uint64]:
+    def _seeds(self) -> Words:
         return np.array([self._seed_of(function) for function in range(self.hashes)], dtype=np.uint64)
 
     def law(self, index: int) -> list[Fraction]:
         """Return the exact law over all (function, bits)."""
-        listed(self.name, self.alphabet)
+        check_listable(self.name, self.alphabet)
         rows = [self.bits.law(self.family.bucket(index, self._seed_of(j))) for j in range(self.hashes)]
         return [probability / self.hashes for row in rows for probability in row]
 
-    def indices(self, reports: Any) -> npt.NDArray[np.int64]:
+    def indices(self, reports: Any) -> Counts:
         """Return the number of each report, as `law` counts them."""
         rows = self.check_reports(reports)
         return np.asarray((rows[:, 0] << np.uint64(self.width)) + rows[:, 1], dtype=np.int64)
 
-    def _empty(self, n: int) -> Array:
+    def _empty(self, n: int) -> AnyArray:
         return np.empty((n, 1 + self.bits.lanes), dtype=np.uint64)
 
-    def coins(self, reports: Array) -> Array:
-        """Return the hash function, row or part that each report names in the open."""
+    def coins(self, reports: AnyArray) -> AnyArray:
+        """Return the hash function of each report."""
         return np.asarray(reports[:, 0])
 
-    def _one(self, value: float, words: Sequence[int]) -> Array:
+    def _one(self, value: float, words: Sequence[int]) -> AnyArray:
         function = words[0] >> 64 - self.levels if self.levels else 0
         bucket = self.family.bucket(int(value), self._seed_of(function))
         return np.concatenate([np.array([function], dtype=np.uint64), np.asarray(self.bits._one(bucket, words[1:]))])
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         functions = words[:: self.words_per_report] >> np.uint64(64 - self.levels) if self.levels else np.zeros(1, int)
         rows = self.bits._empty(len(values))
         buckets = self.family.bucket_many(values, np.resize(self._seeds[functions], len(values)))
         self.bits._many(buckets, words, rows, skipped=1)
         out[:, 0], out[:, 1:] = functions, rows
 
-    def check_reports(self, reports: Any) -> Array:
+    def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows (function, lanes), or say what is wrong."""
         array = np.asarray(reports)
         if array.size == 0:
@@ -125,35 +125,36 @@ class Sketch(PublicOracle):
         array = np.atleast_2d(array)
         if array.ndim != 2 or array.shape[1] != 1 + self.bits.lanes or array.dtype != np.uint64:
             raise DiscreetError(
-                f"reports are of type {array.dtype} and shape {array.shape}; "
-                f"allowed are rows of {1 + self.bits.lanes} uint64 words"
+                f"reports must be rows of {1 + self.bits.lanes} uint64 words, not of type {array.dtype} and shape "
+                f"{array.shape}"
             )
         self.bits.check_tail(array)
         if (array[:, 0] >= self.hashes).any():
-            raise DomainError(f"a report names hash function {array[:, 0].max()}; allowed are 0..{self.hashes - 1}")
+            raise DomainError(
+                f"hash functions of reports must be between 0 and {self.hashes - 1}, not {array[:, 0].max()}"
+            )
         return np.ascontiguousarray(array)
 
-    def _count(self, reports: Array) -> npt.NDArray[np.int64]:
-        functions = reports[:, 0].astype(np.min_scalar_type(self.hashes))  # sorted by radix, being short
+    def _count(self, reports: AnyArray) -> Counts:
+        functions = reports[:, 0].astype(np.min_scalar_type(self.hashes))  # short, so numpy sorts it by radix
         each = np.bincount(functions, minlength=self.hashes)
         parts = np.split(np.argsort(functions, kind="stable"), np.cumsum(each)[:-1])
-        room = np.empty((each.max(), reports.shape[1]), dtype=np.uint64)  # used again for every function
+        room = np.empty((each.max(), reports.shape[1]), dtype=np.uint64)  # reused for every function
         gathered = (np.take(reports, part, axis=0, out=room[: len(part)], mode="clip")[:, 1:] for part in parts)
-        count = self.bits.count_few if len(reports) < FEW else self.bits.count_many
-        return np.concatenate([count(rows) for rows in gathered])
+        return np.concatenate([self.bits._count(np.ascontiguousarray(rows)) for rows in gathered])
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+    def _draw(self, inputs: AnyArray, shares: Floats, people: int, random: "Random") -> Counts:
         from discreet.mechanisms.draws import mass, multinomial
 
         held = multinomial(people, self._scatter(mass(self, inputs, shares)), random).reshape(self.hashes, self.width)
         return self.bits.flip(held, held.sum(axis=1, keepdims=True), random).reshape(-1)
 
-    def support_counts(self, tally: Tally) -> npt.NDArray[np.int64]:
+    def support_counts(self, tally: Tally) -> Counts:
         """Return the ones in each value's bucket, over all functions."""
         sketch = self.check_tally(tally).counts.reshape(self.hashes, self.width)
         return self._gather(sketch)
 
-    def _gather(self, sketch: Array) -> Array:
+    def _gather(self, sketch: AnyArray) -> AnyArray:
         """Return the sum over functions of the cell that each value falls in."""
         result = np.zeros(self._size, dtype=sketch.dtype)
         for j in range(self.hashes):
@@ -174,7 +175,7 @@ class Sketch(PublicOracle):
         return Incidence(shape, low, high, self._scatter, lambda g: self._gather(g.reshape(self.hashes, self.width)))
 
     def frequency_variance(self, frequencies: Any, n: int) -> Floats:
-        """Return the variance of each estimated frequency over noise, functions drawn, *and* choice of functions.
+        """Return the variance of each estimated frequency over noise, drawn functions *and* choice of functions.
 
         (p1-q1)^-2 (1-1/m)^-2 { noise + (p1-q1)^2 (1/m)(1-1/m) [(1-f)/n + (sum of others' f^2 - (1-f)/n)/k] }
         """
@@ -187,20 +188,20 @@ class Sketch(PublicOracle):
 
     @property
     def report_bytes(self) -> int:
-        """Bytes of one packed report: the function's number and one bit a bucket."""
+        """Number of bytes per packed report: the function's number and one bit per bucket."""
         return -(-self.levels // 8) + self.bits.report_bytes
 
     def pack(self, reports: Any) -> bytes:
-        """Pack reports: the function's number, little-endian, and one bit a bucket."""
+        """Pack reports: the function's number, little-endian, and one bit per bucket."""
         rows = self.check_reports(reports)
         number = np.ascontiguousarray(rows[:, :1]).astype("<u8").view(np.uint8)[:, : -(-self.levels // 8)]
         bits = np.frombuffer(self.bits.pack(rows[:, 1:]), dtype=np.uint8).reshape(len(rows), -1)
         return np.hstack([number, bits]).tobytes()
 
-    def unpack(self, data: bytes) -> Array:
+    def unpack(self, data: bytes) -> AnyArray:
         """Read packed reports; anything that `pack` could not have written raises `WireError`."""
         if len(data) % self.report_bytes:
-            raise WireError(f"packed reports have {len(data)} bytes; allowed is a multiple of {self.report_bytes}")
+            raise WireError(f"packed reports must have a multiple of {self.report_bytes} bytes, not {len(data)}")
         table, cut = np.frombuffer(data, dtype=np.uint8).reshape(-1, self.report_bytes), -(-self.levels // 8)
         number = np.zeros((len(table), 8), dtype=np.uint8)
         number[:, :cut] = table[:, :cut]
@@ -233,11 +234,11 @@ def count_mean_sketch(
     >>> count_mean_sketch(2.0, size=8).p == count_mean_sketch(2.0, size=8, hashes=64, width=16).p
     True
     """
-    check_name_parts(epsilon, size=(size, 2))
+    epsilon, size = check_epsilon(epsilon), check_whole("size", size, 2)
     if hashes is None and width is None:
-        return symmetric("count-mean-sketch", epsilon, int(size))
+        return symmetric("count-mean-sketch", epsilon, size)
     if hashes is None or width is None:
-        raise DiscreetError("a sketch needs both hashes and width; the one-hot version takes neither")
-    check_name_parts(epsilon, hashes=(hashes, 1), width=(width, 2), seed=(seed, 0))
-    bits = symmetric("count-mean-sketch", epsilon, int(width))
-    return Sketch("count-mean-sketch", epsilon, int(size), int(hashes), int(seed), bits)
+        raise DiscreetError("hashes and width must be given together; the one-hot version takes neither")
+    hashes, seed = check_whole("hashes", hashes, 1), check_whole("seed", seed, 0)
+    bits = symmetric("count-mean-sketch", epsilon, check_whole("width", width, 2))
+    return Sketch("count-mean-sketch", epsilon, size, hashes, seed, bits)

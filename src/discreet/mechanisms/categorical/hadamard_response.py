@@ -1,22 +1,22 @@
-"""Hadamard response: a category is a row of a Hadamard matrix; report a column, one where the row is -1 more often.
+"""Hadamard response: a category is a row of a Hadamard matrix, a report a column, more often one where the row is -1.
 
     P(y | x) = e^epsilon / D if y is in S_x, 1 / D if not,  D = s e^epsilon + K - s,
     S_x = {y in x's block: H[row of x, y] = -1}              [Acharya, Sun, Zhang 2019; discrete-comparison, section II]
 
 Simple (one block): K = 2^ceil(log2(size + 1)) columns, s = K/2; two rows agree in half of the columns, so p = e/(e+1)
-and q = 1/2. In blocks of width b: x belongs to block x div (b-1), row 1 + x mod (b-1), s = b/2; K = blocks (b-1), for
-column 0, which no S contains, only costs variance and is dropped. The weights are calibrated with the number of blocks
-that is *really used*: public code calibrates for more, and is biased. With b = 2 it is randomised response.
+and q = 1/2. In blocks of width b: x belongs to block x div (b-1), row 1 + x mod (b-1), s = b/2; K = blocks (b-1),
+because column 0, which no S contains, only costs variance and is dropped. The weights are calibrated for the number of
+blocks that are *really used*; public code calibrates for more and is biased. With b = 2 it is randomised response.
 
-The sampler and its certificate. One word chooses S_x (probability hit/2^48, exact) or its complement, another one of
-the s or K-s columns. s is a power of two, so those are exactly even; the others too if K-s is one (always with one
-whole block), else to within a relative (K-s)/2^64 (`oracle.unevenness`), which the ratio hit (K-s) / ((2^48-hit) s)
-of the certificate includes.
+The sampler and its certificate. One word chooses S_x (probability hit/2^48, exact) or its complement, another word one
+of the s or K-s columns. s is a power of two, so its columns are exactly equally likely. So are the others if K-s is a
+power of two (always with one whole block); otherwise they are to within a relative (K-s)/2^64 (`unevenness`), which the
+certificate adds to the ratio hit (K-s) / ((2^48-hit) s).
 
 Decoding is a fast Walsh-Hadamard transform of the histogram of reports. With several blocks a report is for v (in S_v),
-against it (in the rest of its block) or neither, and c_v = for - against: (p, q) are the means of that, and the
-variance depends on the mass of v's block (`frequency_variance`). Prefer `projective-geometry`: reports as short, and
-more precise above epsilon = 0.5.
+against it (in the rest of its block) or neither, and c_v = for - against: (p, q) are its means, and the variance
+depends on the mass of v's block (`frequency_variance`). Prefer `projective-geometry`: its reports are as short, and it
+is more precise above epsilon = 0.5.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Floats, check_name_parts
+from discreet.mechanisms.arithmetic import (
+    below,
+    below_law,
+    check_listable,
+    check_whole,
+    largest_hit,
+    parity,
+    unevenness,
+)
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.oracle import Oracle, below, below_law, largest_hit, listed, parity, unevenness
+from discreet.mechanisms.transforms import walsh_hadamard
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.exact import TOTAL, float_above
+from discreet.privacy.exact import TOTAL, check_epsilon, float_above
 from discreet.tallies import Tally
 from discreet.wire import Fields
 
@@ -59,9 +68,9 @@ class HadamardResponse(Oracle):
     def __init__(self, name: str, epsilon: float, size: int, width: int, first: int, hit: int) -> None:
         super().__init__(name, epsilon, size)
         if not (2 <= width <= 1 << 26 and width & (width - 1) == 0):
-            raise DiscreetError(f"width is {width}; allowed is a power of two from 2 to 2^26")
+            raise DiscreetError(f"width must be a power of two between 2 and 2^26, not {width}")
         if not (0 <= first <= 1 and 0 < hit < TOTAL):
-            raise DiscreetError(f"first is {first}, hit {hit}; allowed are 0 or 1, and 0 < hit < 2^48")
+            raise DiscreetError(f"first must be 0 or 1, and hit between 1 and 2^48 - 1, not {first} and {hit}")
         self.width, self.first, self.hit = int(width), int(first), int(hit)
         self.blocks = -(-self._size // (self.width - 1))
         self.cells = self.width - self.first
@@ -70,7 +79,7 @@ class HadamardResponse(Oracle):
         self.outside = self.alphabet - self.half
         self.high, self.low = Fraction(self.hit, TOTAL * self.half), Fraction(TOTAL - self.hit, TOTAL * self.outside)
         if self.high <= self.low:
-            raise DiscreetError(f"hit is {hit}; a column of S must be likelier than another")
+            raise DiscreetError(f"hit must make a column of S likelier than another; {hit} is too small")
         self.certificate.require(name)
 
     def _certify(self) -> Certificate:
@@ -81,7 +90,7 @@ class HadamardResponse(Oracle):
 
     @property
     def _yes_or_no(self) -> bool:
-        """Whether every report either supports v or not, rather than speaking of v's block or not."""
+        """Whether every report either supports v or not, rather than being neither for nor against it."""
         return self.blocks == 1 or self.width == 2
 
     @cached_property
@@ -94,7 +103,7 @@ class HadamardResponse(Oracle):
 
     def law(self, index: int) -> list[Fraction]:
         """Return the exact law of the sampler over the columns."""
-        listed(self.name, self.alphabet)
+        check_listable(self.name, self.alphabet)
         row = [Fraction(0)] * self.alphabet
         for inside, count, mass in ((True, self.half, self.hit), (False, self.outside, TOTAL - self.hit)):
             for i in range(count):
@@ -108,7 +117,7 @@ class HadamardResponse(Oracle):
         if not inside and index >= rest:
             other, place = divmod(index - rest, self.cells)
             return (other + (other >= block)) * self.cells + place
-        # The index-th column of the wanted parity: a bit that the row has is left to settle the parity.
+        # The index-th column of the wanted parity: one bit that the row has is left out, and settles the parity.
         index += 0 if inside else self.first
         bit = row & -row
         below_bit = index & (bit - 1)
@@ -120,21 +129,19 @@ class HadamardResponse(Oracle):
         inside = words[0] >> 16 < self.hit
         return self._column(int(value), inside, below(words[1], self.half if inside else self.outside))
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.categorical import sample_hadamard
 
         sample_hadamard(values, words, self.width, self.first, self.hit, self.outside, out)
 
-    def _transform(self, columns: Array) -> Array:
+    def _transform(self, columns: AnyArray) -> AnyArray:
         """Return sum over a block's columns of (-1)^parity(row & column) * value, for each row but 0, of each block."""
-        from discreet.mechanisms.kernels.categorical import walsh_hadamard
-
         full = np.zeros((self.blocks, self.width), dtype=columns.dtype)
         full[:, self.first :] = columns.reshape(self.blocks, self.cells)
         walsh_hadamard(full)
         return full[:, 1:].reshape(-1)[: self._size]
 
-    def support_counts(self, tally: Tally) -> npt.NDArray[np.int64]:
+    def support_counts(self, tally: Tally) -> Counts:
         """Return the reports in S_v; with several blocks, less those in the rest of v's block."""
         balance = -self._transform(self.check_tally(tally).counts)
         return (tally.n + balance) // 2 if self.blocks == 1 else balance
@@ -170,8 +177,6 @@ class HadamardResponse(Oracle):
 
     def _forward(self, f: Floats) -> Floats:
         """Sum of f over the values whose S contains the column: (sum of the block - transform) / 2."""
-        from discreet.mechanisms.kernels.categorical import walsh_hadamard
-
         full = np.zeros((self.blocks, self.width))
         rows = np.zeros(self.blocks * (self.width - 1))
         rows[: self._size] = f
@@ -204,7 +209,7 @@ def _of_width(epsilon: float, size: int, width: int, first: int) -> HadamardResp
 def hadamard_response(epsilon: float, size: int, blocks: int | str = 1) -> HadamardResponse:
     """Hadamard response over ``size`` categories: simple, or in about ``blocks`` blocks without column 0.
 
-    "best" takes the number of blocks with the least mean variance.
+    ``blocks="best"`` takes the number of blocks with the least mean variance.
 
     Examples
     --------
@@ -214,12 +219,11 @@ def hadamard_response(epsilon: float, size: int, blocks: int | str = 1) -> Hadam
     >>> hadamard_response(2.0, size=283, blocks="best").blocks
     5
     """
-    check_name_parts(epsilon, size=(size, 2))
-    size = int(size)
+    epsilon, size = check_epsilon(epsilon), check_whole("size", size, 2)
     if blocks == "best":
         widths = [1 << w for w in range(1, size.bit_length() + 1)]
         return min((_of_width(epsilon, size, w, 1) for w in widths), key=lambda m: m.mean_variance)
     if isinstance(blocks, str):
-        raise DiscreetError(f"blocks is {blocks!r}; allowed is a whole number from 1, or 'best'")
-    check_name_parts(epsilon, blocks=(blocks, 1))
-    return _of_width(epsilon, size, 1 << (-(-size // int(blocks))).bit_length(), int(blocks > 1))
+        raise DiscreetError(f"blocks must be a whole number of at least 1, or 'best', not {blocks!r}")
+    blocks = check_whole("blocks", blocks, 1)
+    return _of_width(epsilon, size, 1 << (-(-size // blocks)).bit_length(), int(blocks > 1))

@@ -4,24 +4,28 @@ The seed is (a, b), any two elements of GF(2^bits). Over a uniform seed, a v + b
 for u != v: a pair of equations with one solution (a, b) for each pair of values. `mix` is a fixed bijection (two
 multiplications and three shifts, after the finaliser of MurmurHash3), so this *pairwise independence stays exact*; it
 only breaks up the linear structure of a v + b, whose three- and fourfold dependence would spoil sums over ranges.
-A hash h falls in bucket floor(h * buckets / 2^bits): all of them are equally likely if their number is a power of
-two, and of known whole-number weights otherwise.
+A hash h falls in bucket floor(h * buckets / 2^bits). If the number of buckets is a power of two they are all equally
+likely; otherwise their probabilities are known whole numbers of 2^-bits.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array
+from discreet.mechanisms import kernels
 
 POLYNOMIALS = {4: 0x13, 16: 0x1002B, 24: 0x100001B}
-"""Irreducible polynomials that make the bit strings of that length a field (4 bits: for checking everything)."""
+"""Irreducible polynomials that make the bit strings of each length a field (4 bits is for tests of every seed)."""
 MIX = {4: (2, 5, 1, 13, 3), 16: (8, 0x88B5, 7, 0xDB2D, 9), 24: (12, 0xEBCA6B, 11, 0xB2AE35, 13)}
-"""Shift, odd factor, shift, odd factor, shift of `mix` for each field."""
+"""The constants of `mix` for each field: shift, odd factor, shift, odd factor, shift."""
+_CHUNK = 1 << 13
+"""The plain counter hashes this many seeds at a time, which stay in cache."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +44,10 @@ class HashFamily:
 
     def __post_init__(self) -> None:
         if self.bits not in POLYNOMIALS:
-            raise DiscreetError(f"bits is {self.bits}; allowed are {', '.join(map(str, POLYNOMIALS))}")
+            raise DiscreetError(f"bits must be one of {', '.join(map(str, POLYNOMIALS))}, not {self.bits}")
         if not 2 <= self.buckets <= min(1 << self.bits, 1 << 15):
             raise DiscreetError(
-                f"buckets is {self.buckets}; allowed is a whole number from 2 to 2^{min(self.bits, 15)}"
+                f"buckets must be a whole number between 2 and 2^{min(self.bits, 15)}, not {self.buckets}"
             )
 
     @property
@@ -64,41 +68,57 @@ class HashFamily:
 
     def bucket(self, value: int, seed: int) -> int:
         """Return the bucket of one value: the readable definition."""
-        mask = (1 << self.bits) - 1
-        row, t = seed >> self.bits, seed & mask
+        row, t = seed >> self.bits, seed & (1 << self.bits) - 1
         while value:
             t ^= row * (value & 1)
-            row <<= 1
-            row ^= POLYNOMIALS[self.bits] * (row > mask)
+            row = self._shifted(row)
             value >>= 1
+        return self._mixed(t)
+
+    def _shifted(self, row: Any) -> Any:
+        """Return row * x in the field, for an int or an array of uint64."""
+        return (row << 1) ^ (row >> self.bits - 1) * POLYNOMIALS[self.bits]
+
+    def _mixed(self, t: Any) -> Any:
+        """Return the bucket of mix(t), for an int or an array of uint64."""
         first, one, second, two, third = MIX[self.bits]
+        mask = (1 << self.bits) - 1
         t = (t ^ t >> first) * one & mask
         t = (t ^ t >> second) * two & mask
         return (t ^ t >> third) * self.buckets >> self.bits
 
     @cached_property
     def arithmetic(self) -> tuple[int, np.uint32, npt.NDArray[np.uint32]]:
-        """What the kernels take: bits, polynomial without its highest bit, and the numbers of `mix`."""
+        """The arguments of the kernels: bits, polynomial without its highest bit, and the constants of `mix`."""
         polynomial = np.uint32(POLYNOMIALS[self.bits] ^ 1 << self.bits)
         return self.bits, polynomial, np.array(MIX[self.bits], dtype=np.uint32)
 
-    def bucket_many(self, values: Array, seeds: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    def bucket_many(self, values: AnyArray, seeds: Words) -> Counts:
         """Return the bucket of each value under its own seed."""
+        levels = int(values.max()).bit_length() if len(values) else 0
+        if not kernels.pays("hashing", 3e-9 * len(values) * (levels + 4)):
+            wide, row, t = values.astype(np.uint64), seeds >> self.bits, seeds & (1 << self.bits) - 1
+            for level in range(levels):
+                t = t ^ row * (wide >> level & 1)
+                row = self._shifted(row)
+            return np.asarray(self._mixed(t), dtype=np.int64)
         from discreet.mechanisms.kernels.categorical import hash_values
 
         hashes = np.empty(len(values), dtype=np.int64)
-        levels = int(values.max()).bit_length() if len(values) else 0
         hash_values(values, seeds, levels, *self.arithmetic, hashes)
         return hashes * self.buckets >> self.bits
 
-    def bucket_all(self, size: int, seed: int) -> npt.NDArray[np.int64]:
+    def bucket_all(self, size: int, seed: int) -> Counts:
         """Return the buckets of the values 0..size-1 under one seed."""
         return self.bucket_many(np.arange(size), np.full(size, seed, dtype=np.uint64))
 
-    def support_counts(self, size: int, seeds: npt.NDArray[np.uint64], buckets: Array) -> npt.NDArray[np.int64]:
+    def support_counts(self, size: int, seeds: Words, buckets: AnyArray) -> Counts:
         """Return, for each value below size, the number of (seed, bucket) pairs that it falls into."""
-        if self.bits < 16:
-            return np.array([(self.bucket_many(np.full(len(seeds), v), seeds) == buckets).sum() for v in range(size)])
+        if self.bits < 16 or not kernels.pays("counting hashes", 6e-9 * size * len(seeds)):
+            counts = np.zeros(size, dtype=np.int64)
+            for start in range(0, len(seeds), _CHUNK):
+                counts += self._count_plain(size, seeds[start : start + _CHUNK], buckets[start : start + _CHUNK])
+            return counts
         from discreet.mechanisms.kernels.categorical import count_hashed
 
         starts = np.array(self.starts, dtype=np.uint64)
@@ -112,9 +132,24 @@ class HashFamily:
         count_hashed(seeds, starts[buckets], widths[buckets], self.bits, polynomial, low, high, block, counts)
         return counts
 
+    def _count_plain(self, size: int, seeds: Words, buckets: AnyArray) -> Counts:
+        """Count with numpy: from one value to the next in Gray code, a v + b changes by a single row."""
+        levels = (size - 1).bit_length()
+        rows = [seeds >> self.bits]
+        for _ in range(levels - 1):
+            rows.append(self._shifted(rows[-1]))
+        counts, t = np.zeros(1 << levels, dtype=np.int64), seeds & (1 << self.bits) - 1
+        for step in range(1 << levels):
+            if step:
+                t = t ^ rows[(step & -step).bit_length() - 1]
+            value = step ^ step >> 1
+            if value < size:
+                counts[value] = np.count_nonzero(self._mixed(t) == buckets)
+        return counts[:size]
+
 
 def smallest_family(size: int, buckets: int) -> HashFamily:
-    """Return the smallest family for ``size`` values whose buckets are even to within 1e-9.
+    """Return the smallest family for ``size`` values whose buckets are equally likely to within 1e-9.
 
     Sixteen bits serve up to 2^16 values when the number of buckets is a power of two, 24 bits everything else.
     """

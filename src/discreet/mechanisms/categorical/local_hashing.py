@@ -4,14 +4,15 @@
 
 A report is (seed, bucket) and supports all values that the seed's hash function sends to that bucket. *Privacy holds
 for every seed*: given it, the report is randomised response among g buckets with whole weights high and low, so the
-ratio is high/low whatever the hash function is. The seed is public, and may be fixed by the report's id. *Utility
+ratio is high/low whatever the hash function is. The seed is public, and may be fixed by the report's id. *Accuracy
 holds over a uniform seed*: `hash_family` is exactly pairwise independent, so with C the probability that two values
-share a bucket (1/g, or the whole-number weights of uneven buckets),
+share a bucket (1/g, or as follows from the whole-number weights of uneven buckets),
 
     p = high / 2^48,   q = low / 2^48 + C (high - low) / 2^48     exactly, for every pair of values.
 
-The server counts support while it reads, size hashes a report, and keeps only the counts. Prefer `subset-selection`
-for a few hundred categories and `projective-geometry` for very many: reading costs nothing there.
+The server counts support while it reads, ``size`` hashes per report, and keeps only the counts. Prefer
+`subset-selection` for a few hundred categories and `projective-geometry` for very many: their reports are counted much
+faster.
 """
 
 import math
@@ -23,20 +24,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, check_name_parts
+from discreet.mechanisms.arithmetic import check_listable, check_whole
 from discreet.mechanisms.categorical.hash_family import HashFamily, smallest_family
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.oracle import PublicOracle, listed
+from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.privacy.certificate import Certificate, column_ratio
-from discreet.privacy.exact import TOTAL, two_weights
+from discreet.privacy.exact import TOTAL, check_epsilon, two_weights
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
     from discreet.operators import Operator
 
 
-class LocalHashing(PublicOracle):
+class LocalHashing(PublicCoin, Oracle):
     """Randomised response on a hashed category; report = seed * buckets + bucket.
 
     Parameters
@@ -44,11 +47,11 @@ class LocalHashing(PublicOracle):
     size : int
         Number of categories.
     bits : int
-        The hash family's field has 2^bits elements, at least ``size``; a seed has 2 bits.
+        The hash family's field has 2^bits elements, at least ``size``; a seed has twice as many bits.
     buckets : int
         Number of buckets, g.
     low : int
-        Weight, of 2^48, of every bucket but the true one.
+        Weight of every bucket but the true one, in units of 2^-48.
     """
 
     kind = "hashing"
@@ -71,16 +74,16 @@ class LocalHashing(PublicOracle):
         return Fraction(self.high, TOTAL), (self.low + self.family.collision * (self.high - self.low)) / TOTAL
 
     def law(self, index: int) -> list[Fraction]:
-        """Return the exact law over all (seed, bucket), small fields only."""
-        listed(self.name, self.alphabet)
+        """Return the exact law over all (seed, bucket), for small fields only."""
+        check_listable(self.name, self.alphabet)
         row = [Fraction(self.low, TOTAL * self.family.seeds)] * self.alphabet
         for seed in range(self.family.seeds):
             bucket = self.family.bucket(index, seed)
             row[seed * self.family.buckets + bucket] = Fraction(self.high, TOTAL * self.family.seeds)
         return row
 
-    def coins(self, reports: Array) -> Array:
-        """Return the hash function, row or part that each report names in the open."""
+    def coins(self, reports: AnyArray) -> AnyArray:
+        """Return the seed of each report."""
         return np.asarray(reports // self.family.buckets)
 
     def _one(self, value: float, words: Sequence[int]) -> int:
@@ -91,7 +94,7 @@ class LocalHashing(PublicOracle):
             bucket = cell + (cell >= bucket)
         return seed * self.family.buckets + bucket
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.categorical import sample_hashed
 
         levels, weights = (self._size - 1).bit_length(), (float(self.high), float(self.low))
@@ -102,10 +105,10 @@ class LocalHashing(PublicOracle):
         seeds, buckets = self._split(self.check_reports(reports))
         return np.asarray(self.family.bucket_many(np.full(len(seeds), value), seeds) == buckets)
 
-    def _count(self, reports: Array) -> npt.NDArray[np.int64]:
+    def _count(self, reports: AnyArray) -> Counts:
         return self.family.support_counts(self._size, *self._split(reports))
 
-    def _split(self, reports: Array) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    def _split(self, reports: AnyArray) -> tuple[Words, Words]:
         """Return seeds and buckets; a power of two needs no division."""
         wide, buckets = reports.astype(np.uint64), self.family.buckets
         if buckets & (buckets - 1):
@@ -166,7 +169,7 @@ def local_hashing(epsilon: float, size: int, buckets: int | str | None = None, b
     """Optimised local hashing (OLH) of ``size`` categories.
 
     The number of ``buckets`` is the usual one unless given; "best" takes the one with the least mean variance, which
-    pays for few categories and a large epsilon.
+    helps for few categories and a large epsilon.
 
     Examples
     --------
@@ -174,15 +177,14 @@ def local_hashing(epsilon: float, size: int, buckets: int | str | None = None, b
     >>> m.family.buckets, float(m.q), m.report_bytes
     (4, 0.25, 5)
     """
-    check_name_parts(epsilon, size=(size, 2))
-    size = int(size)
+    epsilon, size = check_epsilon(epsilon), check_whole("size", size, 2)
     if buckets is None:
         buckets = usual_buckets(epsilon, size)
     elif buckets == "best":
         buckets = best_buckets(epsilon, size)
     elif isinstance(buckets, str):
-        raise DiscreetError(f"buckets is {buckets!r}; allowed is a whole number from 2, or 'best'")
-    check_name_parts(epsilon, buckets=(buckets, 2))
-    family = HashFamily(bits, int(buckets)) if bits else smallest_family(size, int(buckets))
+        raise DiscreetError(f"buckets must be a whole number of at least 2, or 'best', not {buckets!r}")
+    buckets = check_whole("buckets", buckets, 2)
+    family = HashFamily(bits, buckets) if bits else smallest_family(size, buckets)
     _, low = two_weights(epsilon, 1, family.buckets - 1)
     return LocalHashing("local-hashing", epsilon, size, family.bits, family.buckets, low)

@@ -7,19 +7,20 @@
 over the field of a prime q near e^epsilon + 1. Any two hyperplanes meet in equally many points, so it is an oracle with
 one p and one q, within a few per cent of `subset-selection`, in log2 K bits: the oracle for very many categories.
 
-The sampler and its certificate. One word chooses on the hyperplane (probability hit/2^48, exact) or off it, another one
-of the s, or K - s = q^(t-1), points: those on it are the points of a space of one dimension less, those off it have one
-representative with <x, y> = 1. The second word's 2^64 values do not divide evenly by s or K - s: every point has
-its share to within 2^-64, at most a relative u = (K-s)/2^64. So for each report the ratio of two inputs is at most
+The sampler and its certificate. One word chooses on the hyperplane (probability hit/2^48, exact) or off it, another
+word one of the s, or K - s = q^(t-1), points. Those on it are the points of a space of one dimension less; those off it
+have one representative with <x, y> = 1. The second word's 2^64 values do not divide evenly by s or K - s, so every
+point has its share to within 2^-64, at most a relative u = (K-s)/2^64. For each report the ratio of two inputs is thus
+at most
 
     hit (K-s) (1 + u) / ((2^48 - hit) s (1 - u)),
 
 the ratio of the certificate; hit is the largest that keeps it within e^epsilon. That costs 4e-12 of epsilon at most.
 
 Points are vectors whose first non-zero coordinate is 1, numbered by number(v, w) = 1 + q number(v) + w for a last
-coordinate w, number(0, .., 0, 1) = 0. Reading costs one count a report. Decoding sums the histogram over all
-hyperplanes coordinate by coordinate (`kernels_categorical.hyperplane_sums`): exact integers, t q^t additions, memory
-of a few K.
+coordinate w, number(0, .., 0, 1) = 0. Counting costs one addition per report. Decoding sums the histogram over all
+hyperplanes coordinate by coordinate (`transforms.hyperplane_sums`): exact integers, t q^t additions, and memory for a
+few times K numbers.
 """
 
 import math
@@ -29,14 +30,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Floats, check_name_parts
+from discreet.mechanisms.arithmetic import below, below_law, check_listable, check_whole, largest_hit, unevenness
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.oracle import Oracle, below, below_law, largest_hit, listed, unevenness
+from discreet.mechanisms.transforms import hyperplane_sums, join_hyperplanes
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.exact import TOTAL, float_above
+from discreet.privacy.exact import TOTAL, check_epsilon, float_above
 from discreet.tallies import Tally
 from discreet.wire import Fields
 
@@ -44,9 +46,9 @@ if TYPE_CHECKING:
     from discreet.operators import Operator
 
 MOST_POINTS = 1 << 25
-"""The server's arrays hold a few numbers a point."""
+"""A space has at most this many points, for the server's arrays hold a few numbers per point."""
 MOST_LISTED = 1 << 21
-"""Values x points up to which a client that privatises many values lists all points of each: a few megabytes."""
+"""A client that privatises many values lists all points of each value up to this many in all: a few megabytes."""
 PRIMES = tuple(n for n in range(2, 256) if all(n % i for i in range(2, math.isqrt(n) + 1)))
 
 
@@ -89,15 +91,22 @@ class ProjectiveGeometry(Oracle):
     def __init__(self, name: str, epsilon: float, size: int, field: int, dimension: int, hit: int) -> None:
         super().__init__(name, epsilon, size)
         if field not in PRIMES or dimension < 2 or points_of(field, dimension) > MOST_POINTS:
-            raise DiscreetError(f"field is {field}, dimension {dimension}; allowed is a prime below 256, 2^25 points")
+            raise DiscreetError(
+                f"field must be a prime below 256 with at most 2^25 points, not {field} of dimension {dimension}"
+            )
         self.field, self.dimension, self.hit = int(field), int(dimension), int(hit)
         self.alphabet = points_of(self.field, self.dimension)
         if self.alphabet < self._size:
-            raise DiscreetError(f"size is {size}; field {field} and dimension {dimension} have {self.alphabet} points")
+            raise DiscreetError(
+                f"size must be at most {self.alphabet}, the points of field {field} and dimension {dimension}, not "
+                f"{size}"
+            )
         self.on = points_of(self.field, self.dimension - 1)
         self.off = self.alphabet - self.on
         if not 0 < self.hit < TOTAL or self.support_law[0] <= self.support_law[1]:
-            raise DiscreetError(f"hit is {hit}; allowed is a number below 2^48 that makes the true hyperplane likelier")
+            raise DiscreetError(
+                f"hit must be below 2^48 and make the true hyperplane likelier than others; {hit} does not"
+            )
         self.certificate.require(name)
 
     def _certify(self) -> Certificate:
@@ -118,7 +127,7 @@ class ProjectiveGeometry(Oracle):
 
     def law(self, index: int) -> list[Fraction]:
         """Return the exact law of the sampler over all points."""
-        listed(self.name, self.alphabet)
+        check_listable(self.name, self.alphabet)
         row = [Fraction(0)] * self.alphabet
         for on, count, mass in ((True, self.on, self.hit), (False, self.off, TOTAL - self.hit)):
             for i in range(count):
@@ -145,7 +154,7 @@ class ProjectiveGeometry(Oracle):
         on = words[0] >> 16 < self.hit
         return self._point(int(value), on, below(words[1], self.on if on else self.off))
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.categorical import look_up
 
         is_worth_it = "_points" in vars(self) or len(values) >= 1 << 12
@@ -154,42 +163,38 @@ class ProjectiveGeometry(Oracle):
         else:
             self._compute(values, words, out)
 
-    def _compute(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _compute(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.categorical import sample_projective
 
         inverse = np.array(self._inverse, dtype=np.int64)
         sample_projective(values, words, self.field, self.dimension, inverse, self.hit, self.on, self.off, out)
 
     @cached_property
-    def _points(self) -> Array:
-        """For each value all points, those on its hyperplane first: what words that draw them one by one give."""
+    def _points(self) -> AnyArray:
+        """All points for each value, those on its hyperplane first: what words that draw them one by one give."""
         drawn = [(0, -(-(i << 64) // self.on)) for i in range(self.on)]
         drawn += [((1 << 64) - 1, -(-(i << 64) // self.off)) for i in range(self.off)]
         words = np.tile(np.array(drawn, dtype=np.uint64).reshape(-1), self._size)
-        words.flags.writeable = False  # as the keystream's own words are: the compiled kernels are the same
+        words.flags.writeable = False  # like the keystream's own words, so that the same compiled kernel serves
         points = self._empty(self._size * self.alphabet)
         self._compute(np.repeat(np.arange(self._size), self.alphabet), words, points)
         return points.reshape(self._size, self.alphabet)
 
-    def _sums(self, values: Array, dimension: int | None = None) -> Array:
+    def _sums(self, values: AnyArray, dimension: int | None = None) -> AnyArray:
         """Return, for each point, the sum of the values on its hyperplane.
 
         The first on points lie at infinity (first coordinate 0): a space of one dimension less. The others
         are (1, z), and <(w0, w), (1, z)> = 0 is the affine hyperplane <w, z> = -w0.
         """
-        from discreet.mechanisms.kernels.categorical import hyperplane_sums, join_hyperplanes
-
         t = self.dimension if dimension is None else dimension
         if t == 1:
             return np.zeros(1, dtype=values.dtype)  # <1, 1> is not 0
         far = points_of(self.field, t - 1)
-        out, inverse = np.empty_like(values), np.array(self._inverse, dtype=np.int64)
         near = hyperplane_sums(values[far:], self.field, t - 1)
-        below = self._sums(np.ascontiguousarray(values[:far]), t - 1)
-        join_hyperplanes(below, near, self.field, t - 1, inverse, values[:far].sum(), out)
-        return out
+        at_infinity = self._sums(np.ascontiguousarray(values[:far]), t - 1)
+        return join_hyperplanes(at_infinity, near, self.field, t - 1, values[:far].sum())
 
-    def support_counts(self, tally: Tally) -> npt.NDArray[np.int64]:
+    def support_counts(self, tally: Tally) -> Counts:
         """Return the number of reports on each value's hyperplane."""
         return self._sums(self.check_tally(tally).counts)[: self._size]
 
@@ -233,7 +238,7 @@ def best_space(epsilon: float, size: int) -> tuple[int, int]:
         candidate = (q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * size), field, dimension)
         best = candidate if best is None else min(best, candidate)
     if best is None:
-        raise DiscreetError(f"size is {size}; no space of at most 2^25 points has so many")
+        raise DiscreetError(f"size must be at most 2^25, the points of the largest space, not {size}")
     return best[1], best[2]
 
 
@@ -247,9 +252,9 @@ def projective_geometry(epsilon: float, size: int) -> ProjectiveGeometry:
     >>> m.alphabet, round(m.mean_variance, 4)
     (1093, 3.7615)
     """
-    check_name_parts(epsilon, size=(size, 2))
-    field, dimension = best_space(epsilon, int(size))
+    epsilon, size = check_epsilon(epsilon), check_whole("size", size, 2)
+    field, dimension = best_space(epsilon, size)
     on = points_of(field, dimension - 1)
     off = points_of(field, dimension) - on
     hit = largest_hit(epsilon, on, off, unevenness(on, off))
-    return ProjectiveGeometry("projective-geometry", epsilon, int(size), field, dimension, hit)
+    return ProjectiveGeometry("projective-geometry", epsilon, size, field, dimension, hit)

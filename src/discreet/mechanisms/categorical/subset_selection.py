@@ -1,4 +1,4 @@
-"""Subset selection (k-subset): report a random set of k categories that holds the true one more often than not.
+"""Subset selection (k-subset): report a random set of k categories, more often one that contains the true one.
 
     P(set | x) = e^epsilon / Z if x is in the set, 1 / Z if not,  Z = C(size-1, k-1) e^epsilon + C(size-1, k)
     p = k e^epsilon / (k e^epsilon + size - k),  q = (p (k-1) + (1-p) k) / (size - 1)
@@ -16,9 +16,9 @@ inputs is at most
 
     hit (size-k) U_{k-1} / ((2^48 - hit) k L_k)   (one in the set, one not)   or   U_m / L_m   (both in, or both not).
 
-The certificate states this bound, and hit is the largest that keeps it within e^epsilon. No fixed number of bits can
-do without: C(size, k) does not divide a power of two. It costs less than 1e-12 of epsilon up to size 4096, 1e-7 at
-2^20, and moves q by a relative U - 1 at most: the stated bias.
+The certificate states this bound, and hit is the largest that keeps it within e^epsilon. No fixed number of random bits
+could avoid it, because C(size, k) does not divide a power of two. It costs less than 1e-12 of epsilon up to size 4096,
+1e-7 at 2^20, and moves q by a relative U - 1 at most: the stated bias.
 """
 
 import math
@@ -28,15 +28,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms.base import Array, Floats, check_name_parts
+from discreet.mechanisms import kernels
+from discreet.mechanisms.arithmetic import below_law, check_listable, check_whole, largest_hit
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.bit_vector import FEW, BitVector
-from discreet.mechanisms.shapes.oracle import below_law, largest_hit, listed
+from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.exact import TOTAL, float_above
+from discreet.privacy.exact import TOTAL, check_epsilon, float_above
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ class Subset(BitVector):
     def __init__(self, name: str, epsilon: float, size: int, k: int, hit: int) -> None:
         super().__init__(name, epsilon, size)
         if not (1 <= k < size and 0 < hit < TOTAL):
-            raise DiscreetError(f"k is {k} and hit {hit}; allowed are 1 <= k < {size} and 0 < hit < 2^48")
+            raise DiscreetError(f"k must be between 1 and {size - 1} and hit between 1 and 2^48 - 1, not {k} and {hit}")
         self.k, self.hit = int(k), int(hit)
         self.words_per_report = 1 + self.k
         if self.support_law[0] <= self.support_law[1]:
-            raise DiscreetError("p must be above q, or the reports carry no information")
+            raise DiscreetError("p must be larger than q, or the reports carry no information")
         self.certificate.require(name)
 
     @cached_property
@@ -90,7 +90,7 @@ class Subset(BitVector):
 
     def law(self, index: int) -> list[Fraction]:
         """Return the exact law of the sampler over all sets, in the order of their bit vectors as numbers."""
-        listed(self.name, self.alphabet)
+        check_listable(self.name, self.alphabet)
         law: dict[int, Fraction] = {}
         for inside, share in ((1, self.hit), (0, TOTAL - self.hit)):
             sets = {inside << index: Fraction(share, TOTAL)}
@@ -105,31 +105,31 @@ class Subset(BitVector):
             law |= sets
         return [law[bits] for bits in sorted(law)]
 
-    def indices(self, reports: Any) -> npt.NDArray[np.int64]:
+    def indices(self, reports: Any) -> Counts:
         """Return the number of each report in 0..alphabet-1, as `law` counts them: the sum of C(element, rank)."""
         bits = np.unpackbits(self.check_reports(reports).astype("<u8").view(np.uint8), axis=1, bitorder="little")
         elements = np.nonzero(bits)[1].reshape(-1, self.k)
         table = [[math.comb(v, r + 1) for r in range(self.k)] for v in range(self._size)]
         return np.asarray(np.array(table, dtype=np.int64)[elements, np.arange(self.k)].sum(axis=1))
 
-    def _one(self, value: float, words: Sequence[int]) -> Array:
+    def _one(self, value: float, words: Sequence[int]) -> AnyArray:
         inside = words[0] >> 16 < self.hit
         chosen = bytearray(64 * self.lanes)
         for word, j in zip(words[1:], range(self._size - 1 - self.k + inside, self._size - 1), strict=False):
-            t = word * (j + 1) >> 64  # oracle.below
+            t = word * (j + 1) >> 64  # arithmetic.below
             chosen[j if chosen[t] else t] = 1
         chosen.insert(int(value), inside)  # the others are numbered without the value
         bits = np.frombuffer(chosen, dtype=np.uint8, count=64 * self.lanes)
         return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.bits import sample_small_subset, sample_subset
 
         sample = sample_small_subset if self.lanes == 1 else sample_subset
         sample(values, words, self.k, self._size, self.hit, out)
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
-        """Go through the values: people with as many others still to take, their own value to come or not, are alike.
+    def _draw(self, inputs: AnyArray, shares: Floats, people: int, random: "Random") -> Counts:
+        """Go through the values; count people by the others still to take and whether their own value is ahead.
 
         At value v, those whose own it is (their law, given that it has not come yet) take it if they take their own;
         the others take it with probability (others still to take) / (others still to come).
@@ -156,10 +156,10 @@ class Subset(BitVector):
             state[2, here] += now.sum(axis=0)
         return counts
 
-    def check_reports(self, reports: Any) -> Array:
+    def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""
         rows = super().check_reports(reports)
-        if len(rows) < FEW or self.lanes == 1:
+        if self.lanes == 1 or not kernels.pays("checking subsets", 1e-9 * rows.size):
             each = np.bitwise_count(rows)
             wrong = (each[:, 0] if self.lanes == 1 else each.sum(axis=1, dtype=np.int64)) != self.k
             bad = int(wrong.argmax()) if wrong.any() else -1
@@ -169,7 +169,7 @@ class Subset(BitVector):
             bad = int(count_ones(rows, self.k))
         if bad >= 0:
             ones = int(np.bitwise_count(rows[bad]).sum())
-            raise DomainError(f"report {bad} has {ones} ones; allowed are exactly {self.k}")
+            raise DomainError(f"report {bad} must have exactly {self.k} ones, not {ones}")
         return rows
 
     def _document(self) -> dict[str, Any]:
@@ -221,10 +221,6 @@ def subset_selection(epsilon: float, size: int, k: int | None = None) -> Subset:
     >>> m.k, round(m.mean_variance, 6)
     (17, 3.553384)
     """
-    check_name_parts(epsilon, size=(size, 2))
-    k = best_k(epsilon, int(size)) if k is None else k
-    check_name_parts(epsilon, k=(k, 1))
-    if k >= size:
-        raise DiscreetError(f"k is {k}; allowed is a whole number from 1 to {size - 1}")
-    size, k = int(size), int(k)
+    epsilon, size = check_epsilon(epsilon), check_whole("size", size, 2)
+    k = best_k(epsilon, size) if k is None else check_whole("k", k, 1, size - 1)
     return Subset("subset-selection", epsilon, size, k, largest_hit(epsilon, k, size - k, _unevenness(size, k)))

@@ -1,7 +1,7 @@
 """Fused samplers, counters and transforms of the frequency oracles, in numba.
 
-Like `kernels`: the same words and the same integer comparisons as the one-report paths, bit by bit; divisions of
-integers below 2^48 in float64, where the floor is exact.
+They make the same integer comparisons with the same words as the plain samplers of the mechanism classes, bit by bit.
+Divisions are of integers below 2^48 in float64, where the floor is exact.
 """
 
 import numpy as np
@@ -179,7 +179,7 @@ def _add_hits_24(low, high, block, base, start, width):
 
 @njit(cache=True, nogil=True)
 def walsh_hadamard(rows):
-    """Transform each row in place: row . H with H[i, j] = (-1)^parity(i & j)."""
+    """Transform each row in place: see `transforms.walsh_hadamard`."""
     size = rows.shape[1]
     for r in range(rows.shape[0]):
         half = 1
@@ -303,28 +303,9 @@ def sample_projective(values, words, field, dimension, inverse, hit, on, off, ou
             told[i] = rest[i]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _digits(index, field, out, length):
-    """Write the coordinates of a projective point; return where its leading 1 is."""
-    j = length - 1
-    while index > 0:
-        index -= 1
-        out[j] = index % field
-        index //= field
-        j -= 1
-    out[j] = 1
-    for k in range(j):
-        out[k] = 0
-    return j
-
-
 @njit(cache=True, nogil=True)
 def hyperplane_sums(values, field, length):
-    """Sums of values[z], z in field^length, over the hyperplanes <w, z> = c: array [point w, c].
-
-    Coordinate by coordinate: after j of them, partial[w, c, rest] is the sum over the first j coordinates with
-    <w, z> = c. Each step costs field additions an entry, and no array is larger than the number of points.
-    """
+    """Sums over hyperplanes: see `transforms.hyperplane_sums`."""
     rest = values.shape[0]
     zero = values.copy()
     points = 0
@@ -351,19 +332,3 @@ def hyperplane_sums(values, field, length):
         zero = summed
         partial = wider
     return partial.reshape(points, field)
-
-
-@njit(cache=True, nogil=True)
-def join_hyperplanes(far, near, field, length, inverse, total, out):
-    """Sums over the hyperplanes of the larger space, from those at infinity (far) and the affine ones (near)."""
-    points = far.shape[0]
-    digits = np.zeros(length, np.int64)
-    out[points] = total
-    for w in range(points):
-        out[w] = far[w] + near[w, 0]
-        _digits(w, field, digits, length)
-        for factor in range(1, field):
-            number = np.int64(0)
-            for j in range(length):
-                number = number * field + (digits[j] * factor) % field
-            out[points + number] = far[w] + near[w, field - inverse[factor]]

@@ -1,22 +1,21 @@
-"""Guides: where in a list of thresholds to begin to look, so that the compiled samplers seldom look twice.
+"""Guides: where to start searching a list of thresholds, so that the compiled samplers seldom look twice.
 
-They change nothing of the map from words to reports: a search that begins at its guide ends where a whole one would.
+They do not change which report a word gives: a search that starts at its guide ends where a full search would.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from discreet.mechanisms.base import Array, Floats
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.privacy.exact import BITS
 
 
 def threshold_guide(
-    cumulative: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.uint64], np.uint64, np.uint64, Array]:
-    """Return (all thresholds in one row, how many a row, bits, places) for rows of increasing thresholds up to 2^48.
+    cumulative: Counts,
+) -> tuple[Words, np.uint64, np.uint64, AnyArray]:
+    """Return (all thresholds in one row, how many per row, bits, places) for rows of increasing thresholds up to 2^48.
 
     ``places[row * 2^bits + first bits of u]`` is the number of thresholds of that row that every such u has reached.
-    About eight cells a threshold make a second look rare; at most 2^13 a row, and 2^18 in all, stay in cache.
+    About eight cells per threshold make a second look rare; at most 2^13 per row, and 2^18 in all, stay in cache.
 
     Examples
     --------
@@ -32,8 +31,8 @@ def threshold_guide(
     return cumulative.astype(np.uint64).reshape(-1), np.uint64(width), np.uint64(bits), places.astype(kind)
 
 
-def knot_guide(knots: Floats) -> tuple[Floats, float, Array]:
-    """Return (knots with the last at infinity, scale, places) for knots from -1 to 1, about four cells a gap.
+def knot_guide(knots: Floats) -> tuple[Floats, float, AnyArray]:
+    """Return (knots with the last at infinity, scale, places) for knots from -1 to 1, with about four cells per gap.
 
     x lies at or after knot ``places[int((x + 1) * scale)]``: rounding is monotone, so that every knot of an earlier
     cell is below x.

@@ -1,4 +1,4 @@
-"""Discrete Square Wave: bucketise first, then report a bucket near one's own with a larger, constant probability.
+"""Discrete Square Wave: round to a bucket first, then report a bucket near it with a larger, constant probability.
 
     p = e^epsilon / ((2b + 1) e^epsilon + d - 1),  q = 1 / ((2b + 1) e^epsilon + d - 1)      [square-wave, section 5.4]
 
@@ -7,22 +7,22 @@ v in the middle of its window v..v+2b. The `Window` shape over categories. Its w
 where 2b + 1 and d - 1 have a common divisor, no equal ones sum to 1, and some cells of the window have one unit more: p
 is exact to 2^-48 for every b, and the ratio is rounded towards privacy.
 
-Beside `square-wave` it takes the bucket as the truth: better where values are heaped (a spike lies in one bucket, not
-half on each side of an edge), worse for means, for where in its bucket a value was is lost.
+Unlike `square-wave` it takes the bucket as the truth. That is better where values are heaped (a spike lies in one
+bucket, not half on each side of an edge), and worse for means, because the position within the bucket is lost.
 """
 
 import math
 
-from discreet.errors import DiscreetError
-from discreet.mechanisms.base import check_name_parts
+from discreet.mechanisms.arithmetic import check_whole
 from discreet.mechanisms.numeric.square_wave import wave_width
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.profile import profile_window
-from discreet.mechanisms.shapes.window import Window
+from discreet.mechanisms.shapes.profile import profile_weights
+from discreet.mechanisms.shapes.window import CategoricalWindow, categorical_window
+from discreet.privacy.exact import check_epsilon
 
 
 @register("discrete-square-wave", question="distribution", paper="square-wave.5.4")
-def discrete_square_wave(epsilon: float, size: int, b: int | None = None) -> Window:
+def discrete_square_wave(epsilon: float, size: int, b: int | None = None) -> CategoricalWindow:
     """Square Wave over ``size`` buckets; ``b`` buckets to either side.
 
     Examples
@@ -31,8 +31,7 @@ def discrete_square_wave(epsilon: float, size: int, b: int | None = None) -> Win
     >>> m.width // 2, round(m.profile[0] / 2**48, 12), round(m.low / 2**48, 12)
     (65, 0.004448215394, 0.001636406993)
     """
-    check_name_parts(epsilon, size=(size, 2))
-    half = math.floor(wave_width(epsilon) * size) if b is None else b
-    if isinstance(half, bool) or not isinstance(half, int) or not 0 <= half <= 8 * size:
-        raise DiscreetError(f"b is {b!r}; allowed is a whole number of buckets from 0 to {8 * size}")
-    return profile_window("discrete-square-wave", epsilon, int(size), [1.0] * (2 * half + 1), numeric=False)
+    epsilon, size = check_epsilon(epsilon), check_whole("size", size, 2)
+    half = math.floor(wave_width(epsilon) * size) if b is None else check_whole("b", b, 0, 8 * size)
+    profile, low = profile_weights(epsilon, size, [1.0] * (2 * half + 1))
+    return categorical_window("discrete-square-wave", epsilon, size, profile, low)

@@ -1,9 +1,9 @@
-"""Duchi's mechanism (stochastic rounding): one bit a report, unbiased, best of the papers at small epsilon.
+"""Duchi's mechanism (stochastic rounding): one bit per report, unbiased, best of the papers at small epsilon.
 
     P(+C | x) = 1/2 + x / 2C,   C = (e^epsilon + 1) / (e^epsilon - 1)         [Duchi et al. 2018; AAA, section 2.2]
 
 Exact: at the knots -1 and 1 the two weights are `high` and `low` with high/low <= e^epsilon; between them the law is
-linear. C is decoded from those whole numbers, C = 2^48 / (high - low), so the mean is exact for the law that runs.
+linear. C is decoded from those whole numbers, C = 2^48 / (high - low), so the mean is exact for the actual sampler.
 Prefer `minimax` when two or three bits are affordable.
 """
 

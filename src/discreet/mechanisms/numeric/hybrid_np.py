@@ -17,15 +17,15 @@ Exact: the ratio is the larger one of the parts'. The share has 16 bits and PM-s
 
 import math
 
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.numeric.n_output import best_design, fixed_outputs
-from discreet.mechanisms.numeric.n_output_family import Design, peak
+from discreet.mechanisms.families import Numeric
+from discreet.mechanisms.numeric.n_output import best_layout, fixed_outputs
+from discreet.mechanisms.numeric.output_layouts import OutputLayout, peak
 from discreet.mechanisms.numeric.piecewise import piecewise_sub, piecewise_variance
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.mixture import mix
 
 
-def hybrid_np_share(design: Design) -> float:
+def hybrid_np_share(chosen: OutputLayout) -> float:
     """Return the best share of N-output reports beside PM-sub (Theorem 8).
 
     Examples
@@ -33,9 +33,9 @@ def hybrid_np_share(design: Design) -> float:
     >>> round(hybrid_np_share(fixed_outputs(4.0, 4, corrected=True)), 5)
     0.30189
     """
-    a, b = piecewise_variance(design.epsilon, math.exp(design.epsilon / 3))
-    knots, moments = design.lines
-    start = float((moments[-1] - moments[-2]) / (knots[-1] - knots[-2])) / 2 if design.outputs > 2 else 0.0
+    a, b = piecewise_variance(chosen.epsilon, math.exp(chosen.epsilon / 3))
+    knots, moments = chosen.lines
+    start = float((moments[-1] - moments[-2]) / (knots[-1] - knots[-2])) / 2 if chosen.outputs > 2 else 0.0
     if moments[-1] - 1 > a + b:
         return 0.0
     first = (start**2 + (1 + a) * (float(moments[-1]) - 2 * start - b)) / (1 + a) ** 2
@@ -44,20 +44,20 @@ def hybrid_np_share(design: Design) -> float:
     return min(1.0, (a * start / (1 + a) / math.sqrt(first) + a) / (1 + a))
 
 
-def hybrid_np_worst_case(design: Design) -> float:
+def hybrid_np_worst_case(chosen: OutputLayout) -> float:
     """Return the worst-case variance of the continuous hybrid at its best share."""
     return peak(
-        *design.lines, hybrid_np_share(design), *piecewise_variance(design.epsilon, math.exp(design.epsilon / 3))
+        *chosen.lines, hybrid_np_share(chosen), *piecewise_variance(chosen.epsilon, math.exp(chosen.epsilon / 3))
     )
 
 
-def _hybrid(name: str, design: Design, positions: int | None) -> Mechanism:
-    epsilon = design.epsilon
-    return mix(name, epsilon, hybrid_np_share(design), design.table("n-output"), piecewise_sub(epsilon, positions))
+def _hybrid(name: str, chosen: OutputLayout, positions: int | None) -> Numeric:
+    epsilon = chosen.epsilon
+    return mix(name, epsilon, hybrid_np_share(chosen), chosen.table("n-output"), piecewise_sub(epsilon, positions))
 
 
 @register("hybrid-tp", question="mean", paper="n-output.4.1")
-def hybrid_tp(epsilon: float, positions: int | None = None) -> Mechanism:
+def hybrid_tp(epsilon: float, positions: int | None = None) -> Numeric:
     """Hybrid of three-output and PM-sub (HM-TP).
 
     Examples
@@ -71,7 +71,7 @@ def hybrid_tp(epsilon: float, positions: int | None = None) -> Mechanism:
 @register("hybrid-np", question="mean", paper="n-output.4.1")
 def hybrid_np(
     epsilon: float, outputs: int | None = None, corrected: bool = True, positions: int | None = None
-) -> Mechanism:
+) -> Numeric:
     """Hybrid of N-output and PM-sub (HM-NP).
 
     Parameters
@@ -90,5 +90,5 @@ def hybrid_np(
     (4, 0.302)
     """
     if outputs is None:
-        return _hybrid("hybrid-np", best_design(epsilon, corrected, hybrid_np_worst_case), positions)
+        return _hybrid("hybrid-np", best_layout(epsilon, corrected, hybrid_np_worst_case), positions)
     return _hybrid("hybrid-np", fixed_outputs(epsilon, outputs, corrected), positions)

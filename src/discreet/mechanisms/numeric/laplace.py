@@ -4,8 +4,8 @@
 
 [-1, 1] is cut into `steps` steps of h = 2/steps; inputs are lattice points 0..steps, and the noise is the discrete
 Laplace law of scale 2/epsilon on the same lattice. Beyond an end of [-1, 1] the law, *given that the report lies
-there*, does not depend on the input: the tail has no memory. So lattice points may be put together there, each group
-decoded as its mean, without any bias:
+there*, does not depend on the input: the tail has no memory. So lattice points there may be grouped, each group decoded
+as its mean, without any bias:
 
     laplace             groups of 0.2/epsilon up to 14/epsilon beyond the ends, then one atom for all the rest
     truncated-laplace   one atom for all beyond the end and half of the end point: it has the continuous atom's
@@ -13,28 +13,28 @@ decoded as its mean, without any bias:
                         about +-(1 + 2/epsilon). Decoding it as +-1, as privrm does, is biased.
 
 Variances, s = 2/epsilon: the continuous laws have 2 s^2, and 2 s^2 - e^(-1/s) cosh(x/s) s^2 when truncated (always
-less: what the atom hides is averaged out). The lattice adds up to h^2/12 between knots and takes up to h^2/6 away at
-them, groups and atoms take less than 0.1 %; with the default h = 0.125/epsilon all is within 0.12 % of these, and the
-worst case within 0.1 %.
+less: what the atom hides is averaged out). The lattice adds up to h^2/12 between knots and removes up to h^2/6 at them;
+groups and atoms remove less than 0.1 %. With the default h = 0.125/epsilon every variance is within 0.12 % of these,
+and the worst case within 0.1 %.
 
-Exact: weights are rounded to the nearest whole number, then the least of each end column up to its greatest over
+Exact: weights are rounded to the nearest whole number, then the least of each end column is raised to its greatest over
 e^epsilon. Columns inside have room to spare and take the rows' remainders. Above epsilon = 16 the rarest weights are
-so few units that the exact epsilon stays up to 1e-5 below the one asked for.
-These two are the baseline: prefer any other mechanism for a mean.
+so small that the exact epsilon stays up to 1e-5 below the one asked for.
+These two are a baseline: prefer any other mechanism for a mean.
 """
 
 import math
 
 import numpy as np
 
-from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Floats, check_name_parts
+from discreet.arrays import Floats
+from discreet.mechanisms.arithmetic import check_whole
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.table import Table
-from discreet.privacy.exact import TOTAL, exp_below
+from discreet.privacy.exact import TOTAL, check_epsilon, exp_below
 
 MOST_STEPS = 400
-"""Keeps a table below 2^18 entries."""
+"""A lattice has at most this many steps, which keeps a table below 2^18 entries."""
 
 
 def _folded(name: str, epsilon: float, steps: int, mass: Floats, beyond: Floats) -> Table:
@@ -61,13 +61,8 @@ def _folded(name: str, epsilon: float, steps: int, mass: Floats, beyond: Floats)
 
 
 def _steps(epsilon: float, steps: int | None) -> tuple[float, int]:
-    if steps is None:
-        epsilon = check_name_parts(epsilon)
-        return epsilon, 2 * math.ceil(8 * epsilon)
-    epsilon = check_name_parts(epsilon, steps=(steps, 2))
-    if steps > MOST_STEPS:
-        raise DiscreetError(f"steps is {steps}; allowed is a whole number from 2 to {MOST_STEPS}")
-    return epsilon, int(steps)
+    epsilon = check_epsilon(epsilon)
+    return epsilon, 2 * math.ceil(8 * epsilon) if steps is None else check_whole("steps", steps, 2, MOST_STEPS)
 
 
 @register("laplace", question="mean", paper="privrm.2.3")

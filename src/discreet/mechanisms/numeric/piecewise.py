@@ -4,36 +4,36 @@
 
 zeta = e^(epsilon/2) is PM, e^(epsilon/3) is PM-sub, and PM-opt has the zeta of least worst case (`best_zeta`: from
 dV/dzeta = 0 for V = A + B of `piecewise_variance`). All are the `Window` shape on a lattice; H/(positions-1) is 1/zeta
-within about 1e-5, and the variance is within 0.1 % of the continuous mechanism's.
+to within about 1e-5, and the variance is within 0.1 % of the continuous mechanism's.
 Prefer `hybrid-np` up to epsilon = 6.46 and `piecewise-opt` above.
 """
 
 import math
 
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.window import Window, flat_window, lattice
+from discreet.mechanisms.shapes.window import NumericWindow, flat_window, lattice
 from discreet.privacy.exact import check_epsilon
 
 
-def sliding_window(name: str, epsilon: float, zeta: float, positions: int | None) -> Window:
-    """Return the Window whose width is 1/zeta of the domain."""
+def sliding_window(name: str, epsilon: float, zeta: float, positions: int | None) -> NumericWindow:
+    """Return the window whose width is 1/zeta of the domain."""
     return flat_window(name, epsilon, *lattice(1 / zeta, positions))
 
 
 @register("piecewise", question="mean", paper="n-output.2.2")
-def piecewise(epsilon: float, positions: int | None = None) -> Window:
+def piecewise(epsilon: float, positions: int | None = None) -> NumericWindow:
     """Piecewise mechanism (PM), zeta = e^(epsilon/2)."""
     return sliding_window("piecewise", epsilon, math.exp(check_epsilon(epsilon) / 2), positions)
 
 
 @register("piecewise-sub", question="mean", paper="n-output.2.2")
-def piecewise_sub(epsilon: float, positions: int | None = None) -> Window:
+def piecewise_sub(epsilon: float, positions: int | None = None) -> NumericWindow:
     """Suboptimal piecewise mechanism (PM-sub), zeta = e^(epsilon/3)."""
     return sliding_window("piecewise-sub", epsilon, math.exp(check_epsilon(epsilon) / 3), positions)
 
 
 @register("piecewise-opt", question="mean", paper="n-output.2.2")
-def piecewise_opt(epsilon: float, positions: int | None = None) -> Window:
+def piecewise_opt(epsilon: float, positions: int | None = None) -> NumericWindow:
     """Optimal piecewise mechanism (PM-opt), zeta by `best_zeta`."""
     return sliding_window("piecewise-opt", epsilon, best_zeta(check_epsilon(epsilon)), positions)
 
@@ -41,7 +41,7 @@ def piecewise_opt(epsilon: float, positions: int | None = None) -> Window:
 def best_zeta(epsilon: float) -> float:
     """Return the zeta of least worst-case variance: the positive root of z^4 + 2c z^3 - 2c z - c^2, c = e^epsilon.
 
-    The polynomial is convex for z > 0 and positive at c, so Newton's steps from there fall to the root.
+    The polynomial is convex for z > 0 and positive at c, so Newton's steps from there decrease to the root.
 
     Examples
     --------

@@ -26,18 +26,23 @@ from typing import Any, Literal
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import DiscreetError, PrivacyError
-from discreet.mechanisms.base import Floats, Mechanism
-from discreet.mechanisms.registry import entries, mechanism
+from discreet.mechanisms.families import Numeric
+from discreet.mechanisms.registry import build, entries
+from discreet.mechanisms.roots import find_root
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.mechanisms.shapes.ranged import FINE, Ranged, envelope
 from discreet.mechanisms.shapes.table import Table
 from discreet.privacy.exact import TOTAL, check_epsilon, exp_below
 
 Draw = Literal["best", "uniform", "zero", "random"]
+"""How people outside the range draw what they send."""
 SLOW = ("minimax", "adaptive-additive")
-"""Each is a linear programme: root finding stops at 1e-3, on the side of privacy, rather than at 1e-11."""
+"""Mechanisms that need a linear programme each time: root finding stops at 1e-3 (rounded towards privacy), not at
+1e-11."""
 METHODS = ("privrm-i", "privrm-o", "privrm-star", "outside-symbol")
+"""The methods of `range_mechanism`."""
 _DRAWS: dict[str, Draw] = {"privrm-i": "zero", "privrm-o": "best", "privrm-star": "best", "outside-symbol": "best"}
 
 
@@ -49,7 +54,15 @@ def range_mechanism(
     draw: Draw | None = None,
     calibrated: bool = True,
     positions: int | None = None,
-    **options: Any,
+    outputs: int | None = None,
+    corrected: bool | None = None,
+    plateau: bool | None = None,
+    steps: int | None = None,
+    b: float | None = None,
+    ratio: float | None = None,
+    prior: Sequence[float] | None = None,
+    sigma: float | None = None,
+    q: float | None = None,
 ) -> Ranged:
     """Build a mechanism for range means.
 
@@ -60,12 +73,14 @@ def range_mechanism(
     inner : str
         A mean mechanism by name.
     draw : str, optional
-        What people outside send: "best" (least noise that epsilon allows), "uniform" (the paper's: uniform over the
-        outputs of each component), "zero" (what somebody with t' = 0 sends), "random" (with a uniform t').
+        What people outside send: "best" (the least noise that epsilon allows), "uniform" (the paper's: uniform over the
+        outputs of each component), "zero" (what a person with t' = 0 sends), "random" (with a uniform t').
     calibrated : bool
-        Spend exactly epsilon; False gives the paper's epsilon/2 + epsilon/2 for I and O, which spends less.
+        Whether to spend exactly epsilon; False gives the paper's epsilon/2 + epsilon/2 for I and O, which spends less.
     positions : int, optional
-        Lattice of the inner mechanism, where it has one.
+        Lattice of the inner mechanism; ignored if it has none.
+    outputs, corrected, plateau, steps, b, ratio, prior, sigma, q : optional
+        Options of the inner mechanism, as in `discreet.mechanism`.
 
     Examples
     --------
@@ -74,20 +89,17 @@ def range_mechanism(
     (True, 1.682, 2.0)
     """
     if method not in METHODS:
-        raise DiscreetError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
+        raise DiscreetError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     name = inner.replace("_", "-")
-    if name not in entries():
-        mechanism(name, epsilon)  # the registry's own error
-    if "positions" not in entries()[name].options:
+    if name in entries() and "positions" not in entries()[name].options:
         positions = None
-    chosen = _DRAWS[method] if draw is None else draw
-    frozen = tuple(sorted((key, tuple(v) if isinstance(v, (list, np.ndarray)) else v) for key, v in options.items()))
-    return _build(method, name, check_epsilon(epsilon), chosen, calibrated, positions, frozen)
-
-
-def outside_symbol(inner: str, epsilon: float, **options: Any) -> Ranged:
-    """Return the outside-symbol mechanism around a mean mechanism."""
-    return range_mechanism("outside-symbol", inner, epsilon, **options)
+    options = {
+        "positions": positions, "outputs": outputs, "corrected": corrected, "plateau": plateau, "steps": steps, "b": b,
+        "ratio": ratio, "prior": None if prior is None else tuple(float(weight) for weight in prior), "sigma": sigma,
+        "q": q,
+    }  # fmt: skip
+    given = tuple((option, value) for option, value in options.items() if value is not None)
+    return _build(method, name, check_epsilon(epsilon), _DRAWS[method] if draw is None else draw, calibrated, given)
 
 
 @lru_cache(maxsize=256)
@@ -97,12 +109,13 @@ def _build(
     epsilon: float,
     draw: Draw,
     calibrated: bool,
-    positions: int | None,
     options: tuple[tuple[str, Any], ...],
 ) -> Ranged:
-    def source(e: float) -> Mechanism:
-        lattice = {} if positions is None else {"positions": positions}
-        return mechanism(inner, e, **lattice, **dict(options))
+    def source(e: float) -> Numeric:
+        found = build(inner, e, dict(options))
+        if not isinstance(found, Numeric):
+            raise DiscreetError(f"inner must be a mechanism for means, not {inner}, which is for categories")
+        return found
 
     name = f"{method}/{inner}"
     if method == "outside-symbol":
@@ -128,15 +141,13 @@ def _tags(method: str, e: float) -> tuple[float, float]:
 
 def _largest(excess: Callable[[float], float], epsilon: float, tolerance: float) -> float:
     """Return about the largest e in (epsilon/4, epsilon] with excess(e) <= 0."""
-    from scipy.optimize import brentq
-
     low, high = epsilon / 4, epsilon
     if excess(high) <= 0:
         return high
-    return float(brentq(excess, low, high, xtol=tolerance))
+    return find_root(excess, low, high, tolerance)
 
 
-def level(inner: Mechanism, inside: float, outside: float, draw: Draw = "best") -> float:
+def level(inner: Numeric, inside: float, outside: float, draw: Draw = "best") -> float:
     """Return the epsilon of the joint report (tag, value) in floating point, for a tag that always has a value.
 
     For "best" the level is the least epsilon for which (*) has a solution g with sum one.
@@ -151,7 +162,7 @@ def level(inner: Mechanism, inside: float, outside: float, draw: Draw = "best") 
     return max(own, math.log(up * float((high / g).max())), math.log(down * float((g / low).max())))
 
 
-def _with_symbol(name: str, epsilon: float, inner: Mechanism, draw: Draw) -> Ranged:
+def _with_symbol(name: str, epsilon: float, inner: Numeric, draw: Draw) -> Ranged:
     """Choose A as large as the lower envelope allows, and the weights rounded towards privacy."""
     ratio = exp_below(epsilon)
     kappa = Fraction(sum(envelope(inner)[0]), FINE)
@@ -170,7 +181,7 @@ def _with_symbol(name: str, epsilon: float, inner: Mechanism, draw: Draw) -> Ran
 # -- what people outside send ------------------------------------------------------------------------------------------
 
 
-def _drawn(inner: Mechanism, inside: int, outside: int, silent: bool, epsilon: float, draw: Draw) -> list[int]:
+def _drawn(inner: Numeric, inside: int, outside: int, silent: bool, epsilon: float, draw: Draw) -> list[int]:
     if draw != "best":
         return _whole(_law(inner, draw))
     odds = [Fraction(inside, outside)] + ([] if silent else [Fraction(TOTAL - inside, TOTAL - outside)])
@@ -185,7 +196,7 @@ def _drawn(inner: Mechanism, inside: int, outside: int, silent: bool, epsilon: f
 def fill(lower: Sequence[int], upper: Sequence[int], values: Floats) -> list[int]:
     """Return whole weights between the bounds, with sum 2^48 and the least second moment.
 
-    Everybody gets the lower bound; the rest goes to the values nearest zero, v and -v alike.
+    Every value gets its lower bound; the rest goes to the values nearest zero, v and -v alike.
 
     Examples
     --------
@@ -195,7 +206,7 @@ def fill(lower: Sequence[int], upper: Sequence[int], values: Floats) -> list[int
     """
     rest = TOTAL - sum(lower)
     if rest < 0 or sum(upper) < TOTAL or any(a > b for a, b in zip(lower, upper, strict=True)):
-        raise PrivacyError("no law for people outside the range keeps this epsilon with these tags")
+        raise PrivacyError("no draw of people outside the range keeps this epsilon with these tags")
     weights = list(lower)
     order = np.argsort(np.abs(values), kind="stable").tolist()
     start = 0
@@ -212,7 +223,7 @@ def fill(lower: Sequence[int], upper: Sequence[int], values: Floats) -> list[int
             share = free if taken == room else (taken * free // room if place < len(group) - 1 else taken - given)
             weights[y] += min(share, free)
             given += min(share, free)
-        if given < taken:  # the last of the group was full: a few units of 2^-48 go to whoever has room
+        if given < taken:  # the last of the group was full: a few units of 2^-48 go to others that have room
             for y in group:
                 extra = min(taken - given, upper[y] - weights[y])
                 weights[y], given = weights[y] + extra, given + extra
@@ -220,14 +231,14 @@ def fill(lower: Sequence[int], upper: Sequence[int], values: Floats) -> list[int
     return weights
 
 
-def _law(inner: Mechanism, draw: Draw) -> Floats:
+def _law(inner: Numeric, draw: Draw) -> Floats:
     """Return the paper's laws for people outside, as floats."""
     if draw == "zero":
         return _at_zero(inner)
     if draw == "random":
         return np.asarray(inner.operator(1) @ np.ones(1))
     if draw != "uniform":
-        raise DiscreetError(f"draw is {draw!r}; allowed are best, uniform, zero and random")
+        raise DiscreetError(f"draw must be best, uniform, zero or random, not {draw!r}")
     if isinstance(inner, Mixture):  # a uniform draw over one component alone would give the other probability zero
         return np.concatenate([s * _law(part, draw) for s, part in zip(inner.shares, inner.parts, strict=True)])
     law = np.full(inner.alphabet, 1 / inner.alphabet)
@@ -238,7 +249,7 @@ def _law(inner: Mechanism, draw: Draw) -> Floats:
     return law
 
 
-def _at_zero(inner: Mechanism) -> Floats:
+def _at_zero(inner: Numeric) -> Floats:
     position = float(np.interp(0.0, inner.inputs, np.arange(inner.size)))
     left = min(int(position), inner.size - 2)
     mass = np.zeros(inner.size)

@@ -1,4 +1,4 @@
-"""Three-output mechanism: -a, 0 or a; two bits a report, best of the papers from epsilon = ln 2 to 2.53.
+"""Three-output mechanism: -a, 0 or a; two bits per report, best of the papers from epsilon = ln 2 to 2.53.
 
     P(0 | 0) = e^epsilon p0,  P(0 | 1) = p0,  P(-a | 1) = p = (1 - p0) / (e^epsilon + 1),  a = 1 / ((e^epsilon - 1) p)
 

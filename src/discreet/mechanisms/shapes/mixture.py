@@ -1,8 +1,8 @@
 """Mixture: a coin picks one of two mechanisms; the report says which one it was.
 
-The alphabets stand one after the other. The coin does not depend on the input, so the ratio of the mixture is the
-larger of the two ratios, whatever the coin. The coin uses the 16 low bits of the rounding word, which no shape uses
-otherwise: two words a report, as for its parts.
+The alphabets are concatenated. The coin does not depend on the input, so the ratio of the mixture is the larger of the
+two ratios, whatever the coin. The coin is decided by the 16 low bits of the rounding word, which no shape uses
+otherwise: two words per report, as for the parts.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.privacy.certificate import Certificate
 from discreet.wire import Fields
 
@@ -23,30 +24,31 @@ if TYPE_CHECKING:
     from discreet.operators import Operator
 
 COIN = 1 << 16
+"""The coin shows heads with a probability that is a whole number of 2^-16."""
 
 
-class Mixture(Mechanism):
-    """First mechanism with probability coin/2^16, second otherwise.
+class Mixture(Numeric):
+    """The first mechanism with probability coin/2^16, the second otherwise.
 
     Parameters
     ----------
     coin : int
-        From 1 to 2^16 - 1.
-    parts : two numeric Mechanisms
-        Tables or Windows.
+        Between 1 and 2^16 - 1.
+    parts : two Numeric mechanisms
+        Tables or windows.
     """
 
     kind = "mixture"
-    numeric = True
     words_per_report = 2
 
     def __init__(self, name: str, epsilon: float, coin: int, parts: Sequence[Mechanism]) -> None:
         super().__init__(name, epsilon)
-        if len(parts) != 2 or any(not p.numeric or p.words_per_report != 2 or p.kind == "mixture" for p in parts):
+        numeric = [part for part in parts if isinstance(part, Numeric) and not isinstance(part, Mixture)]
+        if len(parts) != 2 or len(numeric) != 2 or any(part.words_per_report != 2 for part in numeric):
             raise DiscreetError("parts must be two numeric tables or windows")
         if not 0 < coin < COIN:
-            raise DiscreetError(f"coin is {coin}; allowed is a whole number from 1 to {COIN - 1}")
-        self.coin, self.parts = int(coin), tuple(parts)
+            raise DiscreetError(f"coin must be a whole number between 1 and {COIN - 1}, not {coin}")
+        self.coin, self.parts = int(coin), (numeric[0], numeric[1])
         self.alphabet = sum(part.alphabet for part in parts)
         self.certificate.require(name)
 
@@ -57,7 +59,7 @@ class Mixture(Mechanism):
 
     @property
     def average_bits(self) -> float:
-        """One bit that says which part it was, and the part's own bits."""
+        """One bit that says which part it was, plus the part's own bits."""
         return 1 + sum(share * part.average_bits for share, part in zip(self.shares, self.parts, strict=True))
 
     def _certify(self) -> Certificate:
@@ -72,7 +74,7 @@ class Mixture(Mechanism):
 
     @cached_property
     def values(self) -> Floats:
-        """The values of both parts, one after the other."""
+        """The values of both parts, concatenated."""
         return np.concatenate([part.values for part in self.parts])
 
     def law(self, index: int) -> list[Fraction]:
@@ -108,7 +110,7 @@ class Mixture(Mechanism):
         report = self.parts[0 if first else 1]._one(value, words)
         return int(report) + (0 if first else self.parts[0].alphabet)
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.numeric import toss
 
         first, second = (part._empty(len(values)) for part in self.parts)
@@ -116,13 +118,13 @@ class Mixture(Mechanism):
         self.parts[1]._many(values, words, second)
         toss(words, self.coin, first, second, self.parts[0].alphabet, out)
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+    def _draw(self, inputs: AnyArray, shares: Floats, people: int, random: "Random") -> Counts:
         coins = random.binomial(people, self.shares[0])
         counts = zip(self.parts, (coins, people - coins), strict=True)
         return np.concatenate([part._draw(inputs, shares, count, random) for part, count in counts])
 
     def operator(self, bins: int | None = None) -> "Operator":
-        """Return A with E[tally]/n = A f: the parts' operators above each other, each with its share."""
+        """Return A with E[tally]/n = A f: the parts' operators stacked, each with its share."""
         from discreet.operators import Dense, Stack
 
         if bins is None:
@@ -141,7 +143,7 @@ class Mixture(Mechanism):
         return cls(name, epsilon, coin, [Mechanism.from_document(d) for d in documents])
 
 
-def mix(name: str, epsilon: float, share: float, first: Mechanism, second: Mechanism) -> Mechanism:
+def mix(name: str, epsilon: float, share: float, first: Numeric, second: Numeric) -> Numeric:
     """Return the mixture with the first part's share rounded to 2^-16, or the part itself at 0 or 1."""
     coin = round(share * COIN)
     if coin in (0, COIN):

@@ -1,20 +1,21 @@
 """Ranged: a numeric mechanism for those inside a range, a fixed draw for those outside, and a tag that says which.
 
-A person inside reports like the inner mechanism, P(y | x); one outside draws y from a fixed law g(y). Everyone adds a
-tag, "inside" with probability i for those inside and o < i for those outside. Either both tags come with a y, and
-the alphabet is tag-major (0..J-1 tagged inside, J..2J-1 tagged outside), or "outside" is *silent*: one report J.
+A person inside the range reports like the inner mechanism, P(y | x); a person outside draws y from a fixed law g(y).
+Everyone adds a tag, "inside" with probability i for people inside and o < i for people outside. Either both tags carry
+a y, and the alphabet is tag-major (0..J-1 tagged inside, J..2J-1 tagged outside), or "outside" is *silent*: one report
+J.
 
     privrm-i, -o, -star   both tags carry a y; they differ in i, o and g         [PrivRM, algorithms 1 to 3]
     outside-symbol        silent; i = 1 - A, o = 1 - e^epsilon A                 [ours; constructors in privrm.py]
 
 Exact: i, o and g are whole numbers of 2^-48. Given the input, tag and y are independent, so with lo(y) and hi(y) the
 least and largest P(y|x) over x, the ratio of a report (tag, y) is max(i hi, o g) / min(i lo, o g): one small
-computation a column, not a matrix. A report that only one side can send (g(y) = 0) is refused.
+computation per column, not per entry. A report that only one side can send (g(y) = 0) is refused.
 
-The input "outside" is the number 2.0 (`OUTSIDE`), which no other shape accepts: written in JSON and in every
-language alike, and not a NaN, which would let a missing value pass for an answer.
+The input "outside" is the number 2.0 (`OUTSIDE`), which no other shape accepts. Every language writes it in JSON the
+same way, and unlike a NaN it cannot come from a missing value.
 
-Three words a report: the inner mechanism's two (the draw of those outside takes the second), and one for the tag.
+Three words per report: the inner mechanism's two (people outside use the second for their draw), and one for the tag.
 """
 
 import math
@@ -26,14 +27,15 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Floats, Words
 from discreet.errors import DiscreetError, DomainError, PrivacyError
-from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric, largest_variance
 from discreet.mechanisms.kernels.guides import threshold_guide
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.mechanisms.shapes.table import Table
-from discreet.mechanisms.shapes.window import Window
+from discreet.mechanisms.shapes.window import NumericWindow
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import BITS, TOTAL
 from discreet.wire import Fields
@@ -42,20 +44,20 @@ if TYPE_CHECKING:
     from discreet.operators import Operator
 
 OUTSIDE = 2.0
-"""The canonical input of somebody who is not in the range."""
+"""The canonical input of a person who is not in the range."""
 FINE = 1 << 64
-"""Unit of `envelope`: a mixture's coin has 16 bits more than a weight."""
+"""Probabilities of `envelope` are whole numbers of 1/FINE: a weight has 48 bits and a mixture's coin 16 more."""
 
 
-class Ranged(Mechanism):
-    """Inner mechanism inside, a fixed draw outside, and a tag.
+class Ranged(Numeric):
+    """An inner mechanism for people inside a range, a fixed draw for people outside, and a tag.
 
     Parameters
     ----------
-    inner : Mechanism
-        A numeric Table, Window or Mixture: how those inside answer.
+    inner : Numeric
+        How people inside answer: a table, a window or a mixture.
     inside, outside : int
-        Numbers of 2^-48: probability of the tag "inside" for those inside and for those outside.
+        Probability of the tag "inside" for people inside and for people outside, in units of 2^-48.
     silent : bool
         Whether the tag "outside" is a report of its own, without a value.
     draw : sequence of int
@@ -63,21 +65,20 @@ class Ranged(Mechanism):
 
     Examples
     --------
-    >>> from discreet.mechanisms.numeric.privrm import outside_symbol
-    >>> m = outside_symbol("duchi", epsilon=1)
+    >>> from discreet.mechanisms.numeric.privrm import range_mechanism
+    >>> m = range_mechanism("outside-symbol", "duchi", epsilon=1)
     >>> m.alphabet, m.certificate.holds, m.privatize([0.3, OUTSIDE]).size
     (3, True, 2)
     """
 
     kind = "ranged"
-    numeric = True
     words_per_report = 3
 
     def __init__(
         self,
         name: str,
         epsilon: float,
-        inner: Mechanism,
+        inner: Numeric,
         inside: int,
         outside: int,
         draw: Sequence[int],
@@ -85,15 +86,18 @@ class Ranged(Mechanism):
         silent: bool,
     ) -> None:
         super().__init__(name, epsilon)
-        if not inner.numeric or inner.words_per_report != 2:
-            raise DiscreetError(f"inner is {inner!r}; allowed is a numeric table, window or mixture")
+        if not isinstance(inner, Numeric) or inner.words_per_report != 2:
+            raise DiscreetError(f"inner must be a numeric table, window or mixture, not {inner!r}")
         if not 0 < outside < inside < TOTAL:
-            raise DiscreetError(f"inside is {inside} and outside is {outside}; allowed is 0 < outside < inside < 2^48")
+            raise DiscreetError(
+                f"inside and outside must satisfy 0 < outside < inside < 2^48, not {inside} and {outside}"
+            )
         self.inner, self.inside, self.outside, self.silent = inner, int(inside), int(outside), silent
         self.draw = tuple(int(w) for w in draw)
         if len(self.draw) != inner.alphabet or sum(self.draw) != TOTAL:
             raise DiscreetError(
-                f"draw has {len(self.draw)} weights, sum {sum(self.draw)}; allowed are {inner.alphabet}, sum 2^48"
+                f"draw must have {inner.alphabet} weights that sum to 2^48, not {len(self.draw)} weights that sum to "
+                f"{sum(self.draw)}"
             )
         self.alphabet = inner.alphabet + (1 if silent else inner.alphabet)
         self.certificate.require(name)
@@ -102,25 +106,25 @@ class Ranged(Mechanism):
 
     @property
     def tags(self) -> tuple[tuple[int, int, bool], ...]:
-        """(weight for those inside, weight for those outside, whether a value comes with it), "inside" first."""
+        """(weight for people inside, weight for people outside, whether it carries a value), "inside" first."""
         return (self.inside, self.outside, True), (TOTAL - self.inside, TOTAL - self.outside, not self.silent)
 
     def _certify(self) -> Certificate:
         worst = Fraction(1)
-        columns = set(zip(*envelope(self.inner), self.draw, strict=True))  # a window has few different ones
+        columns = set(zip(*envelope(self.inner), self.draw, strict=True))  # a window has few distinct ones
         for inside, outside, valued in self.tags:
             for low, high, weight in columns if valued else {(1, 1, 0)}:
                 other = outside * (weight << 16) if valued else outside
                 least, most = min(inside * low, other), max(inside * high, other)
                 if least < 1:
                     raise PrivacyError(
-                        f"{self.name} has a report that some people can never send; every weight of the draw must be "
-                        "at least 1, for the atoms of a mixture too (its exact epsilon would be infinite)"
+                        f"{self.name} has a report that some people can never send, so its exact epsilon is infinite; "
+                        "every weight of the draw must be at least 1"
                     )
                 if most * worst.denominator > worst.numerator * least:
                     worst = Fraction(most, least)
         inner = self.inner.certificate.bias
-        # Each decoded value is a few roundings from exact: 16 half-ulps of the largest is a safe bound.
+        # Each decoded value is a few roundings away from exact: 16 half-ulps of the largest is a safe bound.
         rounding = 16 * 2.0**-53 * float(np.abs(self.values).max())
         return Certificate(worst, self.epsilon, None if inner is None else inner + rounding, self.alphabet)
 
@@ -130,7 +134,7 @@ class Ranged(Mechanism):
         return np.append(self.inner.inputs, OUTSIDE)
 
     def law(self, index: int) -> list[Fraction]:
-        """Return the exact row of a knot, or (the last) of those outside."""
+        """Return the exact row of a knot or, for the last index, of people outside."""
         out = index % self.size == self.size - 1
         row = [Fraction(w, TOTAL) for w in self.draw] if out else self.inner.law(index)
         joint: list[Fraction] = []
@@ -149,7 +153,7 @@ class Ranged(Mechanism):
         return np.hstack(blocks)
 
     def operator(self, bins: int | None = None) -> "Operator":
-        """Return A with E[tally]/n = A f; f is the mass of the buckets (or knots) of the range, then of outside."""
+        """Return A with E[tally]/n = A f; f is the mass of the range's buckets (or knots), then of outside."""
         from discreet.operators import Dense, Stack
 
         channel, draw = self.inner.operator(bins), Dense(np.array(self.draw)[None] / TOTAL)
@@ -177,16 +181,16 @@ class Ranged(Mechanism):
         return int(report) + (0 if says_inside else self.inner.alphabet)
 
     @cached_property
-    def _guide(self) -> tuple[npt.NDArray[np.uint64], np.uint64, Array]:
+    def _guide(self) -> tuple[Words, np.uint64, AnyArray]:
         thresholds, _, bits, places = threshold_guide(np.array([self._thresholds], dtype=np.int64))
         return thresholds, bits, places
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.numeric import join_ranged, part_ranged
 
         inner, pairs = np.empty(len(values)), np.empty(2 * len(values), dtype=np.uint64)
         part_ranged(values, words, OUTSIDE, inner, pairs)
-        pairs.flags.writeable = False  # as the keystream's own words are: the compiled kernels are the same
+        pairs.flags.writeable = False  # like the keystream's own words, so that the same compiled kernel serves
         reports = self.inner._empty(len(values))
         self.inner._many(inner, pairs, reports)
         join_ranged(values, words, OUTSIDE, reports, *self._guide, self.inside, self.outside, self.silent, out)
@@ -194,7 +198,7 @@ class Ranged(Mechanism):
     def _check_one(self, x: Any) -> float:
         return OUTSIDE if float(x) == OUTSIDE else super()._check_one(x)
 
-    def check_inputs(self, x: Any) -> Array:
+    def check_inputs(self, x: Any) -> AnyArray:
         """Return canonical inputs: numbers from -1 to 1, or `OUTSIDE`."""
         values = np.asarray(x)
         if values.ndim == 1 and values.dtype.kind in "fiu":
@@ -205,7 +209,7 @@ class Ranged(Mechanism):
             return checked
         if values.ndim == 1 and values.size:
             raise DomainError(
-                f"inputs are of type {values.dtype}; {self.name} takes numbers from -1 to 1, or 2 (outside)"
+                f"inputs of {self.name} must be numbers between -1 and 1, or 2 (outside), not of type {values.dtype}"
             )
         return super().check_inputs(x)
 
@@ -213,7 +217,7 @@ class Ranged(Mechanism):
 
     @cached_property
     def drawn_mean(self) -> float:
-        """E[inner value | outside], which symmetry makes zero."""
+        """E[inner value | outside], zero by symmetry."""
         return math.fsum(w * v for w, v in zip(self.draw, self.inner.values.tolist(), strict=True)) / TOTAL
 
     @cached_property
@@ -223,7 +227,7 @@ class Ranged(Mechanism):
 
     @cached_property
     def membership(self) -> Floats:
-        """phi(report) with expectation 1 inside and 0 outside: its sum estimates how many are inside."""
+        """phi(report), with expectation 1 inside and 0 outside: its sum estimates how many people are inside."""
         gap = (self.inside - self.outside) / TOTAL
         yes, no = (1 - self.outside / TOTAL) / gap, -(self.outside / TOTAL) / gap
         return np.concatenate([np.full(self.inner.alphabet, yes), np.full(self.alphabet - self.inner.alphabet, no)])
@@ -241,24 +245,21 @@ class Ranged(Mechanism):
         return np.asarray(self.operator().T @ self.values**2)
 
     def variance(self, x: Any) -> Any:
-        """Return Var[value | x]; at `OUTSIDE`, that of those outside."""
+        """Return Var[value | x]; at `OUTSIDE`, that of people outside."""
         checked = self.check_inputs(np.atleast_1d(np.asarray(x, dtype=np.float64)))
         result = np.interp(checked, self.inputs, self._second_moments) - np.where(checked == OUTSIDE, 0.0, checked**2)
         return float(result[0]) if np.ndim(x) == 0 else result
 
     @cached_property
     def worst_case_variance(self) -> float:
-        """The largest `variance` over all inputs, outside included (see `Mechanism.worst_case_variance`)."""
-        knots, moments = self.inputs[:-1], self._second_moments[:-1]
-        slopes = np.diff(moments) / np.diff(knots)
-        inner = np.clip(slopes / 2, knots[:-1], knots[1:])
-        between = (moments[:-1] + slopes * (inner - knots[:-1]) - inner**2).max()
-        return float(max(between, moments[-1] - 1.0, self._second_moments[-1]))
+        """The largest `variance` over all inputs, outside included."""
+        moments = self._second_moments
+        return max(largest_variance(self.inputs[:-1], moments[:-1]), float(moments[-1]))
 
     def spread(self, bins: int) -> Any:
-        """Raise: buckets of the range and `OUTSIDE` have no common histogram; `operator(bins)` has both."""
+        """Raise an error: `OUTSIDE` lies in no bucket of the range; `operator(bins)` has an entry for it."""
         raise DiscreetError(
-            f"{self.name} has inputs outside every bucket; use operator(bins), which has a last entry for them"
+            f"{self.name} has an input outside every bucket; use operator(bins), whose last entry is for it"
         )
 
     # -- documents ----------------------------------------------------------------------------------------
@@ -275,9 +276,11 @@ class Ranged(Mechanism):
     @classmethod
     def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> Self:
         documents = fields.documents("parts")
-        if len(documents) != 1 or documents[0].get("kind") == cls.kind:
+        if len(documents) != 1 or documents[0].get("kind") == cls.kind:  # before it is read: no deep nesting
             raise DiscreetError("parts must be one numeric table, window or mixture")
         inner = Mechanism.from_document(documents[0])
+        if not isinstance(inner, Numeric):
+            raise DiscreetError("parts must be one numeric table, window or mixture")
         runs = fields.rows("draw", 0, TOTAL)
         if any(len(run) != 2 for run in runs) or sum(count for count, _ in runs) != inner.alphabet:
             raise DiscreetError(f"draw must be pairs of count and weight for {inner.alphabet} reports")
@@ -288,7 +291,7 @@ class Ranged(Mechanism):
         return cls(name, epsilon, inner, inside, outside, draw, silent=bool(fields.integer("silent", 0, 1)))
 
 
-def envelope(inner: Mechanism) -> tuple[list[int], list[int]]:
+def envelope(inner: Numeric) -> tuple[list[int], list[int]]:
     """Return the least and the largest P(y|x) over all x, for each report y, in units of 2^-64: exact.
 
     Between two knots the law is linear, so the extremes are at knots. For a Window column j the law runs over P
@@ -311,7 +314,7 @@ def envelope(inner: Mechanism) -> tuple[list[int], list[int]]:
     if isinstance(inner, Table):
         columns = list(zip(*inner.weights, strict=True))
         return [min(c) << 16 for c in columns], [max(c) << 16 for c in columns]
-    if isinstance(inner, Window):
+    if isinstance(inner, NumericWindow):
         edge = np.full(inner.positions - 1, inner.low, dtype=np.int64)
         strip = np.concatenate([edge, np.array(inner.profile, dtype=np.int64), edge])
         views = np.lib.stride_tricks.sliding_window_view(strip, inner.positions)

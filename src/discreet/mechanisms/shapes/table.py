@@ -2,7 +2,7 @@
 
 P(y|x) = sum over the two knots around x of (share of the knot) * weights[knot][y] / 2^48. It is unbiased iff
 every row's mean value is its knot; epsilon-LDP iff every column has max/min <= e^epsilon, because a mixture of
-rows stays between them. Two words a report: one rounds x to a knot, one picks the output.
+rows stays between them. Two words per report: one rounds x to a knot, one picks the output.
 """
 
 from bisect import bisect_right
@@ -13,10 +13,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.kernels.guides import knot_guide, threshold_guide
 from discreet.privacy.certificate import Certificate, column_ratio, table_bias
 from discreet.privacy.exact import TOTAL
@@ -26,21 +26,20 @@ if TYPE_CHECKING:
     from discreet.operators import Operator
 
 
-class Table(Mechanism):
-    """A mechanism with stored rows.
+class Table(Numeric):
+    """A mechanism whose rows are stored.
 
     Parameters
     ----------
     knots : sequence of float
         Increasing, from -1 to 1.
     weights : sequence of rows of int
-        One row a knot, each summing to exactly 2^48, every entry at least 1.
+        One row per knot, each summing to exactly 2^48, every entry at least 1.
     values : sequence of float
-        What each output is decoded as.
+        The number that each output is decoded to.
     """
 
     kind = "table"
-    numeric = True
     words_per_report = 2
 
     def __init__(
@@ -58,14 +57,15 @@ class Table(Mechanism):
         self.alphabet = len(self._values)
         increasing = all(a < b for a, b in zip(self.knots, self.knots[1:], strict=False))
         if len(self.knots) < 2 or not increasing or self.knots[0] != -1.0 or self.knots[-1] != 1.0:
-            raise DiscreetError(f"knots are {self.knots}; allowed are increasing numbers from -1 to 1")
+            raise DiscreetError(f"knots must be increasing numbers from -1 to 1, not {self.knots}")
         if len(self.weights) != len(self.knots) or any(len(row) != self.alphabet for row in self.weights):
             raise DiscreetError(
-                f"weights have {len(self.weights)} rows for {len(self.knots)} knots and {self.alphabet} values"
+                f"weights must have one row for each of {len(self.knots)} knots, with one weight for each of "
+                f"{self.alphabet} values"
             )
         for knot, row in zip(self.knots, self.weights, strict=True):
             if sum(row) != TOTAL:
-                raise DiscreetError(f"weights at knot {knot} sum to {sum(row)}; allowed is exactly 2^48")
+                raise DiscreetError(f"weights at knot {knot} must sum to exactly 2^48, not to {sum(row)}")
         self.certificate.require(name)
 
     def _certify(self) -> Certificate:
@@ -82,7 +82,7 @@ class Table(Mechanism):
 
     @cached_property
     def values(self) -> Floats:
-        """What each output is decoded as."""
+        """The number that each output is decoded to."""
         return np.array(self._values)
 
     def law(self, index: int) -> list[Fraction]:
@@ -108,25 +108,25 @@ class Table(Mechanism):
         return bisect_right(self._thresholds[row], words[1] >> 16)
 
     @cached_property
-    def _rounding(self) -> tuple[Floats, float, Array, Floats]:
-        """What the kernel that rounds to knots takes."""
+    def _rounding(self) -> tuple[Floats, float, AnyArray, Floats]:
+        """The arguments of the kernel that rounds to knots."""
         return (*knot_guide(self.inputs), np.array(self._steps))
 
     @cached_property
-    def _picking(self) -> tuple[npt.NDArray[np.uint64], np.uint64, np.uint64, Array]:
-        """What the kernel that picks an output takes."""
+    def _picking(self) -> tuple[Words, np.uint64, np.uint64, AnyArray]:
+        """The arguments of the kernel that picks an output."""
         return threshold_guide(np.array(self._thresholds, dtype=np.int64))
 
     @cached_property
-    def _few_arrays(self) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-        """What the kernel for small tables takes: knots, steps and thresholds, filled up."""
+    def _few_arrays(self) -> tuple[Floats, Floats, Counts]:
+        """The arguments of the kernel for small tables: knots, steps and thresholds, padded."""
         gaps, steps = len(self._steps), np.zeros(3)
         knots, cumulative = np.full(3, np.inf), np.full((4, 3), TOTAL)
         knots[:gaps], steps[:gaps] = self.knots[:-1], self._steps
         cumulative[: gaps + 1, : self.alphabet - 1] = [row[:-1] for row in self._thresholds]
         return knots, steps, cumulative
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels import numeric as kernels
 
         if max(len(self.knots), self.alphabet) <= kernels.FEW:

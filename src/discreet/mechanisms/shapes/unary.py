@@ -1,4 +1,4 @@
-"""Unary encodings: one bit a category, each randomised on its own; the report is the set of ones.
+"""Unary encodings: one bit per category, each randomised on its own; the report is the set of ones.
 
 The true value's bit is one with probability p = hit/2^48, every other bit with probability q = ones/2^digits.
 Two inputs differ in two bits, so the exact ratio is p(1-q) / (q(1-p)), reached by the report that has the first
@@ -12,10 +12,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, PrivacyError
-from discreet.mechanisms.base import Array, Floats
 from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, exp_below
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
 
 SLACK = 2.0**-32
-"""q is rounded up, towards privacy; its digits are chosen so that this costs less epsilon than this."""
+"""q is rounded up, towards privacy; it has enough digits that this costs less epsilon than this."""
 
 
 class Unary(BitVector):
@@ -47,14 +46,14 @@ class Unary(BitVector):
         super().__init__(name, epsilon, size)
         if not (0 < hit < TOTAL and 1 <= digits <= 48 and 0 < ones < 1 << digits):
             raise PrivacyError(
-                f"bit probabilities are {hit}/2^48 and {ones}/2^{digits}; both must lie strictly between 0 and 1, "
-                "for a bit that is not randomised tells everything"
+                f"bit probabilities must lie strictly between 0 and 1, not be {hit}/2^48 and {ones}/2^{digits}: a bit "
+                "that is not randomised reveals the value"
             )
         self.hit, self.ones, self.digits = int(hit), int(ones), int(digits)
         self.alphabet = 1 << self._size
         self.words_per_report = 1 + self.lanes * self.digits
         if self.support_law[0] <= self.support_law[1]:
-            raise DiscreetError("p must be above q, or the reports carry no information")
+            raise DiscreetError("p must be larger than q, or the reports carry no information")
         self.certificate.require(name)
 
     @property
@@ -69,7 +68,7 @@ class Unary(BitVector):
     def law(self, index: int) -> list[Fraction]:
         """Return the exact law over all 2^size reports (bit v of the report's number is category v)."""
         if self._size > 12:
-            raise DiscreetError(f"the law of {self.name} has 2^{self._size} entries; it is listed up to 2^12")
+            raise DiscreetError(f"the law of {self.name} has 2^{self._size} entries; it is written out up to 2^12")
         p, q = self.support_law
         row = []
         for report in range(self.alphabet):
@@ -84,7 +83,7 @@ class Unary(BitVector):
     def _digits_low_first(self) -> list[bool]:
         return [bool(self.ones >> k & 1) for k in range(self.digits)]
 
-    def _one(self, value: float, words: Sequence[int]) -> Array:
+    def _one(self, value: float, words: Sequence[int]) -> AnyArray:
         lanes, rest = [], iter(words[1:])
         for _ in range(self.lanes):
             bits = 0
@@ -97,7 +96,7 @@ class Unary(BitVector):
         lanes[-1] &= self._tail_mask
         return np.array(lanes, dtype=np.uint64)
 
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array, skipped: int = 0) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray, skipped: int = 0) -> None:
         from discreet.mechanisms.kernels.bits import sample_unary
 
         digits = np.array(self._digits_low_first)
@@ -105,12 +104,12 @@ class Unary(BitVector):
         if self._size % 64:
             out[:, -1] &= np.uint64(self._tail_mask)
 
-    def _draw(self, inputs: Array, shares: Floats, people: int, random: "Random") -> npt.NDArray[np.int64]:
+    def _draw(self, inputs: AnyArray, shares: Floats, people: int, random: "Random") -> Counts:
         from discreet.mechanisms.draws import mass, multinomial
 
         return self.flip(multinomial(people, mass(self, inputs, shares), random), people, random)
 
-    def flip(self, held: Any, people: Any, random: "Random") -> npt.NDArray[np.int64]:
+    def flip(self, held: Any, people: Any, random: "Random") -> Counts:
         """Draw the counts of ones among ``people``, ``held`` of whom hold each category: the bits are independent."""
         return np.asarray(random.binomial(held, self.p) + random.binomial(people - held, self.q), dtype=np.int64)
 

@@ -5,83 +5,177 @@ weight `low`. K = positions + H - 1. Because the window is the same everywhere, 
 affine decoding is exactly unbiased, and every ratio is at most max(profile)/low: the whole certificate.
 
 Whole numbers that sum to exactly 2^48 for every row exist when gcd(H, K - H) = 1 (`lattice` finds a lattice with
-the wanted proportion). PM, PM-sub, PM-opt and Square Wave differ only in H/K; with H = 1 and categories for
-inputs this is k-ary randomised response.
+the wanted proportion). PM, PM-sub, PM-opt and Square Wave differ only in H/K (`NumericWindow`). Over categories the
+window is discrete Square Wave (`CategoricalWindow`) or, with H = 1, k-ary randomised response (`RandomizedResponse`).
 """
 
 import math
+from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Array, Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Categorical, Numeric, Oracle
 from discreet.mechanisms.kernels.guides import threshold_guide
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL, float_above, two_weights
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
-    from discreet.operators import Operator
+    from discreet.operators import Band, Operator
 
 POSITIONS = 1024
-"""Least size of the default lattice over [-1, 1]: 2 bytes a report, under 0.1 % more variance than continuous."""
+"""The default lattice over [-1, 1] has at least this many positions: 2 bytes per report, and less than 0.1 % more
+variance than the continuous mechanism."""
 
 LARGEST_LATTICE = 1 << 16
-"""Most reports of a numeric window: two bytes; a finer lattice would gain nothing."""
+"""A numeric window has at most this many reports, which fit in two bytes; a finer lattice would gain nothing."""
 
 
 class Window(Mechanism):
-    """A sliding window over a lattice.
+    """What windows over numbers and over categories share."""
+
+    kind = "window"
+    _inputs: ClassVar[str | None] = None
+    """Name of the inputs in documents: interval or categories."""
+
+    def _slide(self, positions: int, profile: Sequence[int], low: int, most: int) -> None:
+        """Set and check the whole numbers of the window; the certificate follows from them."""
+        self.positions, self.low = int(positions), int(low)
+        self.profile = tuple(int(w) for w in profile)
+        self.width = len(self.profile)
+        self.alphabet = self.positions + self.width - 1
+        if self.positions < 2 or self.width < 1 or self.alphabet > most:
+            raise DiscreetError(
+                f"a window must have at least 2 positions, at least 1 cell and at most {most} reports, not {positions} "
+                f"positions and {self.width} cells"
+            )
+        total = sum(self.profile) + (self.positions - 1) * self.low
+        if total != TOTAL:
+            raise DiscreetError(f"the weights of a row must sum to exactly 2^48, not to {total}")
+        self.certificate.require(self.name)
+
+    @property
+    def _ratio(self) -> Fraction:
+        # A cell lies in the window of one position and outside that of another unless there is nothing outside.
+        ratio = column_ratio([(*set(self.profile), self.low)])
+        Certificate(ratio, self.epsilon, None, self.alphabet).require(self.name)  # before any work that grows with it
+        return ratio
+
+    def law(self, index: int) -> list[Fraction]:
+        """Return the exact row of a position."""
+        row = [self.low] * self.alphabet
+        row[index : index + self.width] = self.profile
+        return [Fraction(w, TOTAL) for w in row]
+
+    def matrix(self) -> Floats:
+        """Return P[position, cell] as floats."""
+        result = np.full((self.positions, self.alphabet), self.low / TOTAL)
+        cells = np.arange(self.positions)[:, None] + np.arange(self.width)
+        np.put_along_axis(result, cells, np.broadcast_to(np.array(self.profile) / TOTAL, cells.shape), axis=1)
+        return result
+
+    @cached_property
+    def _thresholds(self) -> list[int]:
+        return list(accumulate(self.profile))
+
+    @abstractmethod
+    def _position(self, value: float, word: int) -> int:
+        """Return the position of an input."""
+
+    def _one(self, value: float, words: Sequence[int]) -> int:
+        position = self._position(value, words[0])
+        u = words[-1] >> 16
+        if u < self._thresholds[-1]:
+            return position + bisect_right(self._thresholds, u)
+        cell = (u - self._thresholds[-1]) // self.low
+        return cell + self.width if cell >= position else cell
+
+    @cached_property
+    def _levels(self) -> tuple[int, float, float] | None:
+        """(heavy, high, low) if the window is flat except for ``heavy`` first cells of one unit more, else None."""
+        high = self.profile[-1]
+        heavy = self.profile.count(high + 1)
+        if self.profile != (high + 1,) * heavy + (high,) * (self.width - heavy):
+            return None
+        return heavy, float(high), float(self.low)
+
+    @cached_property
+    def _guide(self) -> tuple[Words, np.uint64, AnyArray, float, float]:
+        thresholds, _, bits, places = threshold_guide(np.array([[*self._thresholds, TOTAL]], dtype=np.int64))
+        return thresholds, bits, places, float(self._thresholds[-1]), float(self.low)
+
+    def _band(self) -> "Band":
+        """Return A with E[tally]/n = A f, where f is the mass on the positions."""
+        from discreet.operators import Band
+
+        near = np.array(self.profile) / TOTAL
+        if max(self.profile) - min(self.profile) == 1:  # flat except for the unit that makes the sum exact
+            near = near.mean()
+        return Band(self.positions, self.width, near, self.low / TOTAL)
+
+    def _document(self) -> dict[str, Any]:
+        is_flat = len(set(self.profile)) == 1
+        return {
+            "inputs": self._inputs,
+            "positions": self.positions,
+            "width": self.width,
+            "profile": [self.profile[0]] if is_flat else list(self.profile),
+            "low": self.low,
+        }
+
+    @classmethod
+    def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> "Window":
+        inputs = fields.text("inputs")
+        if inputs not in ("interval", "categories") or cls._inputs not in (None, inputs):
+            raise DiscreetError(f"inputs must be {cls._inputs or 'interval or categories'}, not {inputs!r}")
+        positions, width = fields.integer("positions", 2, 1 << 31), fields.integer("width", 1, 1 << 20)
+        profile = fields.integers("profile", 0, TOTAL)
+        if len(profile) not in (1, width):
+            raise DiscreetError(f"profile must have 1 weight (flat) or {width} weights, not {len(profile)}")
+        profile = profile * width if len(profile) == 1 else profile
+        low = fields.integer("low", 0, TOTAL)
+        return cls._build(inputs)(name, epsilon, positions, profile, low)
+
+    @classmethod
+    def _build(cls, inputs: str) -> "Callable[[str, float, int, Sequence[int], int], Window]":
+        """Return what builds a window over these inputs."""
+        return NumericWindow if inputs == "interval" else categorical_window
+
+
+class NumericWindow(Window, Numeric):
+    """A window over numbers in [-1, 1], which are rounded at random to a lattice of positions.
 
     Parameters
     ----------
     positions : int
-        Number of input positions: a lattice over [-1, 1], or categories.
+        Number of lattice points.
     profile : sequence of int
         Weights of the window's cells; ``low`` outside. Together they sum to 2^48.
-    numeric : bool
-        Whether inputs are numbers in [-1, 1], rounded to the lattice at random, or categories.
     """
 
-    kind = "window"
+    words_per_report = 2
+    _inputs = "interval"
 
-    def __init__(
-        self, name: str, epsilon: float, positions: int, profile: Sequence[int], low: int, *, numeric: bool
-    ) -> None:
+    def __init__(self, name: str, epsilon: float, positions: int, profile: Sequence[int], low: int) -> None:
         super().__init__(name, epsilon)
-        self.positions, self.low, self.numeric = int(positions), int(low), numeric
-        self.profile = tuple(int(w) for w in profile)
-        self.width = len(self.profile)
-        self.alphabet = self.positions + self.width - 1
-        self.words_per_report = 2 if numeric else 1
-        most = LARGEST_LATTICE if numeric else 1 << 31
-        if self.positions < 2 or self.width < 1 or self.alphabet > most:
-            raise DiscreetError(
-                f"positions is {positions} and the window has {self.width} cells; allowed are 2 or more positions, "
-                f"1 or more cells, and at most {most} reports"
-            )
-        total = sum(self.profile) + (self.positions - 1) * self.low
-        if total != TOTAL:
-            raise DiscreetError(f"weights sum to {total}; allowed is exactly 2^48")
-        self.certificate.require(name)
+        self._slide(positions, profile, low, LARGEST_LATTICE)
 
-    @property
-    def _flat(self) -> bool:
-        return self.profile[0] == self.profile[-1] and len(set(self.profile)) == 1
+    @classmethod
+    def _build(cls, inputs: str) -> "Callable[[str, float, int, Sequence[int], int], Window]":
+        return cls
 
     def _certify(self) -> Certificate:
-        # A cell lies in the window of one position and outside that of another unless there is nothing outside.
-        ratio = column_ratio([(*set(self.profile), self.low)])
-        Certificate(ratio, self.epsilon, None, self.alphabet).require(self.name)  # before any work that grows with it
-        if not self.numeric:
-            return Certificate(ratio, self.epsilon, 0.0 if self.width == 1 else None, self.alphabet)
+        ratio = self._ratio
         # The mean value is a weighted mean of decoded cells, so it is off by at most the worst rounded cell,
         # plus half a step of the 48-bit rounding of x to the lattice.
         intercept, slope = self._decoding
@@ -107,145 +201,113 @@ class Window(Mechanism):
         return -1 - step * start / gain, step / gain
 
     @cached_property
-    def inputs(self) -> Array:
-        """The positions as numbers in [-1, 1], or categories."""
-        if self.numeric:
-            return np.linspace(-1.0, 1.0, self.positions, dtype=np.float64)
-        return np.arange(self.positions)
+    def inputs(self) -> Floats:
+        """The positions as numbers in [-1, 1]."""
+        return np.linspace(-1.0, 1.0, self.positions, dtype=np.float64)
 
     @cached_property
     def values(self) -> Floats:
         """The decoded number of each cell."""
-        if not self.numeric:
-            return super().values
         intercept, slope = self._decoding
-        # Start * 2 exact floats would do; the centre keeps the values symmetric for a symmetric profile.
+        # Counted from the centre, so that the values of a symmetric profile are symmetric too.
         centre = Fraction(self.alphabet - 1, 2)
         middle, step = float(intercept + slope * centre), float(slope)
         return np.asarray(middle + step * (np.arange(self.alphabet) - float(centre)), dtype=np.float64)
-
-    def law(self, index: int) -> list[Fraction]:
-        """Return the exact row of a position."""
-        row = [self.low] * self.alphabet
-        row[index : index + self.width] = self.profile
-        return [Fraction(w, TOTAL) for w in row]
-
-    def matrix(self) -> Floats:
-        """Return P[position, cell] as floats."""
-        result = np.full((self.positions, self.alphabet), self.low / TOTAL)
-        cells = np.arange(self.positions)[:, None] + np.arange(self.width)
-        np.put_along_axis(result, cells, np.broadcast_to(np.array(self.profile) / TOTAL, cells.shape), axis=1)
-        return result
 
     @cached_property
     def _second_moments(self) -> Floats:
         return np.asarray(self.operator().T @ self.values**2)
 
-    @cached_property
-    def _thresholds(self) -> list[int]:
-        return list(accumulate(self.profile))
+    def _position(self, value: float, word: int) -> int:
+        last = self.positions - 1
+        exact = (value + 1.0) * (last / 2.0)
+        left = min(int(exact), last - 1)
+        return left + ((word >> 16) < int((exact - left) * TOTAL + 0.5))
 
-    def _one(self, value: float, words: Sequence[int]) -> int:
-        position = int(value)
-        if self.numeric:
-            last = self.positions - 1
-            exact = (value + 1.0) * (last / 2.0)
-            left = min(int(exact), last - 1)
-            position = left + ((words[0] >> 16) < int((exact - left) * TOTAL + 0.5))
-        u = words[-1] >> 16
-        if u < self._thresholds[-1]:
-            return position + bisect_right(self._thresholds, u)
-        cell = (u - self._thresholds[-1]) // self.low
-        return cell + self.width if cell >= position else cell
-
-    @cached_property
-    def _levels(self) -> tuple[int, float, float] | None:
-        """(heavy, high, low) if the window is flat but for ``heavy`` first cells of one unit more, else None."""
-        high = self.profile[-1]
-        heavy = self.profile.count(high + 1)
-        if self.profile != (high + 1,) * heavy + (high,) * (self.width - heavy):
-            return None
-        return heavy, float(high), float(self.low)
-
-    @cached_property
-    def _guide(self) -> tuple[npt.NDArray[np.uint64], np.uint64, Array, float, float]:
-        thresholds, _, bits, places = threshold_guide(np.array([[*self._thresholds, TOTAL]], dtype=np.int64))
-        return thresholds, bits, places, float(self._thresholds[-1]), float(self.low)
-
-    def _many(self, values: Array, words: npt.NDArray[np.uint64], out: Array) -> None:
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels import numeric as kernels
 
-        if self._levels and self.numeric:
+        if self._levels:
             kernels.sample_interval_window(values, words, self.positions - 1, self.width, *self._levels, out)
-        elif self._levels:
-            kernels.sample_window(values, words, self.width, *self._levels, out)
-        else:
-            positions, stride = values, self.words_per_report
-            if self.numeric:
-                positions = np.empty(len(values), dtype=np.uint32)
-                kernels.round_to_lattice(values, words, stride, self.positions - 1, positions)
-            kernels.sample_profile(positions, words, stride, stride - 1, *self._guide, out)
+            return
+        positions = np.empty(len(values), dtype=np.uint32)
+        kernels.round_to_lattice(values, words, 2, self.positions - 1, positions)
+        kernels.sample_profile(positions, words, 2, 1, *self._guide, out)
 
     def operator(self, bins: int | None = None) -> "Operator":
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the positions."""
-        from discreet.operators import Band, after_rounding
+        from discreet.operators import after_rounding
 
-        near = np.array(self.profile) / TOTAL
-        if max(self.profile) - min(self.profile) == 1:  # flat but for the unit that makes the sum exact (`profile`)
-            near = near.mean()
-        band = Band(self.positions, self.width, near, self.low / TOTAL)
-        if not self.numeric:
-            if bins not in (None, self.positions):
-                raise DiscreetError(f"bins is {bins}; {self.name} has {self.positions} categories")
-            return band
-        return after_rounding(band, self.inputs, bins)
+        return after_rounding(self._band(), self.inputs, bins)
 
-    @property
+
+class CategoricalWindow(Window, Categorical):
+    """A window over categories.
+
+    Parameters
+    ----------
+    positions : int
+        Number of categories.
+    profile : sequence of int
+        Weights of the window's cells; ``low`` outside. Together they sum to 2^48.
+    """
+
+    words_per_report = 1
+    largest = 1 << 31
+    _inputs = "categories"
+
+    def __init__(self, name: str, epsilon: float, positions: int, profile: Sequence[int], low: int) -> None:
+        super().__init__(name, epsilon, positions)
+        self._slide(positions, profile, low, self.largest)
+
+    def _certify(self) -> Certificate:
+        return Certificate(self._ratio, self.epsilon, None, self.alphabet)
+
+    def _position(self, value: float, word: int) -> int:
+        return int(value)
+
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
+        from discreet.mechanisms.kernels import numeric as kernels
+
+        if self._levels:
+            kernels.sample_window(values, words, self.width, *self._levels, out)
+        else:
+            kernels.sample_profile(values, words, 1, 0, *self._guide, out)
+
+    def _operator(self) -> "Operator":
+        return self._band()
+
+
+class RandomizedResponse(CategoricalWindow, Oracle):
+    """A window of one cell: the report is the category itself, or any other one."""
+
+    def _certify(self) -> Certificate:
+        return Certificate(self._ratio, self.epsilon, 0.0, self.alphabet)
+
+    @cached_property
     def support_law(self) -> tuple[Fraction, Fraction]:
-        """(p, q) when the mechanism is randomised response: one cell a category."""
-        if self.numeric or self.width > 1:
-            return super().support_law
+        """The exact (p, q)."""
         return Fraction(self.profile[0], TOTAL), Fraction(self.low, TOTAL)
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports are the category itself."""
         return np.asarray(self.check_reports(reports) == value)
 
-    def _document(self) -> dict[str, Any]:
-        profile = [self.profile[0]] if self._flat else list(self.profile)
-        return {
-            "inputs": "interval" if self.numeric else "categories",
-            "positions": self.positions,
-            "width": self.width,
-            "profile": profile,
-            "low": self.low,
-        }
 
-    @classmethod
-    def _from_fields(cls, name: str, epsilon: float, fields: Fields) -> Self:
-        inputs = fields.text("inputs")
-        if inputs not in ("interval", "categories"):
-            raise DiscreetError(f"inputs is {inputs!r}; allowed are interval and categories")
-        positions, width = fields.integer("positions", 2, 1 << 31), fields.integer("width", 1, 1 << 20)
-        profile = fields.integers("profile", 0, TOTAL)
-        if len(profile) not in (1, width):
-            raise DiscreetError(f"profile has {len(profile)} weights; allowed are 1 (flat) or {width}")
-        return cls(
-            name,
-            epsilon,
-            positions,
-            profile * width if len(profile) == 1 else profile,
-            fields.integer("low", 0, TOTAL),
-            numeric=inputs == "interval",
-        )
+def categorical_window(
+    name: str, epsilon: float, positions: int, profile: Sequence[int], low: int
+) -> CategoricalWindow:
+    """Build the window of these weights over categories; one cell makes it randomised response."""
+    family = RandomizedResponse if len(profile) == 1 else CategoricalWindow
+    return family(name, epsilon, positions, profile, low)
 
 
 def flat_weights(epsilon: float, positions: int, width: int) -> tuple[int, int]:
     """Return (high, low), whole numbers with width*high + (positions-1)*low = 2^48 and high/low <= e^epsilon."""
     if math.gcd(width, positions - 1) != 1:
         raise DiscreetError(
-            f"a window of {width} cells on {positions} positions has no exact weights; "
-            f"width must be coprime to {positions - 1}"
+            f"a window on {positions} positions must have a width coprime to {positions - 1} for its weights to be "
+            f"exact, not {width}"
         )
     return two_weights(epsilon, width, positions - 1)
 
@@ -253,12 +315,14 @@ def flat_weights(epsilon: float, positions: int, width: int) -> tuple[int, int]:
 def lattice(proportion: float, positions: int | None = None) -> tuple[int, int]:
     """Return (positions, width) with width/(positions-1) closest to ``proportion`` and exact weights possible.
 
-    With ``positions`` given, only the width is chosen. Otherwise the lattice has at least 1024 positions, enough for a
-    narrow window to have 8 cells (up to 4096 positions), and up to an eighth more: this hits the proportion within
-    about 1e-5, where a fixed lattice would miss it by up to half a cell.
+    With ``positions`` given, only the width is chosen. Otherwise the lattice has at least 1024 positions, and enough
+    for a narrow window to have 8 cells (up to 4096 positions). Up to an eighth more are tried: this meets the
+    proportion within about 1e-5, where a fixed lattice would miss it by up to half a cell.
     """
     if not 0 < proportion <= 16:
-        raise DiscreetError(f"the window is {proportion} times the domain; allowed is above 0 and at most 16")
+        raise DiscreetError(
+            f"a window must be more than 0 and at most 16 times as wide as the domain, not {proportion} times"
+        )
     least = min(max(POSITIONS, math.ceil(8 / proportion)), 4 * POSITIONS)
     counts = range(least, least + least // 8 + 1) if positions is None else (positions,)
     best: tuple[float, int, int] | None = None
@@ -284,7 +348,7 @@ def _outwards(ideal: float) -> Iterator[int]:
             high += 1
 
 
-def flat_window(name: str, epsilon: float, positions: int, width: int, *, numeric: bool = True) -> Window:
-    """Build the Window whose cells all have the same weight."""
+def flat_window(name: str, epsilon: float, positions: int, width: int) -> NumericWindow:
+    """Build the window over numbers whose cells all have the same weight."""
     high, low = flat_weights(epsilon, positions, width)
-    return Window(name, epsilon, positions, [high] * width, low, numeric=numeric)
+    return NumericWindow(name, epsilon, positions, [high] * width, low)

@@ -1,4 +1,4 @@
-"""The family of N-output mechanisms: positions of the outputs, choice of p0, variance; see `n_output`."""
+"""Layouts of N-output mechanisms: positions of the outputs, choice of p0, variance; see `n_output`."""
 
 import math
 from collections.abc import Sequence
@@ -7,14 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.mechanisms.base import Floats
+from discreet.arrays import Floats
 from discreet.mechanisms.shapes.table import Table
 from discreet.privacy.exact import TOTAL, exp_below
 
 
 @dataclass(frozen=True)
-class Design:
-    """One member of the family: epsilon, N, p0 and the positive outputs a_1 < ... < a_n."""
+class OutputLayout:
+    """Where the outputs of an N-output mechanism lie: epsilon, N, p0 and the positive outputs a_1 < ... < a_n."""
 
     epsilon: float
     outputs: int
@@ -34,7 +34,7 @@ class Design:
 
     @property
     def worst_case(self) -> float:
-        """The worst-case variance, closed form."""
+        """The worst-case variance, in closed form."""
         return peak(*self.lines)
 
     def table(self, name: str) -> Table:
@@ -154,29 +154,29 @@ def _increase(a: Sequence[float]) -> bool:
     return len(a) > 0 and a[0] > 0 and all(x < y for x, y in pairwise(a))
 
 
-def _given(epsilon: float, outputs: int, p0: float) -> Design | None:
+def _given(epsilon: float, outputs: int, p0: float) -> OutputLayout | None:
     """Return the best positions for a given p0, N >= 4; None if N is too large."""
     a = theorem_4(epsilon, outputs, p0)
     if not _increase(a) or _gap(epsilon, outputs, p0, a) < 0:
         a = levelled(epsilon, outputs, p0)
-    return Design(epsilon, outputs, p0, a) if _increase(a) else None
+    return OutputLayout(epsilon, outputs, p0, a) if _increase(a) else None
 
 
-def design(epsilon: float, outputs: int, corrected: bool) -> Design | None:
-    """Return the mechanism with N outputs, or None if N is too large to be of use at this epsilon.
+def layout(epsilon: float, outputs: int, corrected: bool) -> OutputLayout | None:
+    """Return the layout of N outputs, or None if N is too large to be of use at this epsilon.
 
-    Where p0 = 0 is best for N = 3 (up to epsilon = ln 2) it is Duchi's, with two outputs.
+    Where p0 = 0 is best for N = 3 (up to epsilon = ln 2), it is Duchi's, with two outputs.
     """
     if outputs <= 3:
         p0 = three_output_p0(epsilon) if outputs == 3 else 0.0
         kept = outputs if p0 > 0 else 2
-        return Design(epsilon, kept, p0, (1 / shares(epsilon, kept, p0)[2],))
+        return OutputLayout(epsilon, kept, p0, (1 / shares(epsilon, kept, p0)[2],))
     if outputs % 2 == 0:
         return _given(epsilon, outputs, 0.0) if _increase(theorem_4(epsilon, outputs, 0.0)) else None
     return (_best_odd if corrected else _published_odd)(epsilon, outputs)
 
 
-def _best_odd(epsilon: float, outputs: int) -> Design | None:
+def _best_odd(epsilon: float, outputs: int) -> OutputLayout | None:
     """Search p0 in [0, p]: a grid, because the cost may have two valleys, then the best cell. p0 = 0 is N - 1."""
 
     def cost(p0: float) -> float:
@@ -196,8 +196,8 @@ def _best_odd(epsilon: float, outputs: int) -> Design | None:
     return _given(epsilon, outputs, p0) if cost(p0) < cost(0.0) * (1 - 1e-9) else None
 
 
-def _published_odd(epsilon: float, outputs: int) -> Design | None:
-    """Return Algorithm 2's choice for odd N, line 8 put right: p0 by equation 12, or p0 = p with Theorem 5."""
+def _published_odd(epsilon: float, outputs: int) -> OutputLayout | None:
+    """Return Algorithm 2's choice for odd N, line 8 corrected: p0 by equation 12, or p0 = p with Theorem 5."""
 
     def gap(p0: float) -> float:
         return _gap(epsilon, outputs, p0, theorem_4(epsilon, outputs, p0))
@@ -213,4 +213,4 @@ def _published_odd(epsilon: float, outputs: int) -> Design | None:
         middle = (low + high) / 2
         low, high = (middle, high) if gap(middle) < 0 else (low, middle)
     a = theorem_4(epsilon, outputs, high)
-    return Design(epsilon, outputs, high, a) if _increase(a) else None
+    return OutputLayout(epsilon, outputs, high, a) if _increase(a) else None

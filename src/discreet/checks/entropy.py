@@ -1,0 +1,54 @@
+"""The check of a source of randomness."""
+
+import copy
+import os
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Words
+from discreet.checks.base import CheckFailed
+
+
+def check_entropy(make: Callable[[], Any], words: int = 64) -> None:
+    """Check a source of randomness: no repetition, no copying, no shared stream after a fork.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a fresh source with a method ``words(n)``.
+    words : int
+        Number of words to draw at a time.
+    """
+    first, second = make(), make()
+    a = first.words(words)
+    if a.dtype != np.uint64 or len(a) != words:
+        raise CheckFailed("words(n) must return n uint64 words")
+    if np.intersect1d(a, np.concatenate([first.words(words), second.words(words)])).size:
+        raise CheckFailed("two draws have words in common: the stream repeats")
+    for copier in (pickle.dumps, copy.copy, copy.deepcopy):
+        try:
+            copier(first)
+        except TypeError:
+            continue
+        raise CheckFailed(f"{copier.__name__} made a copy that would repeat the stream")
+    if hasattr(os, "fork") and np.intersect1d(_words_in_child(first, words), first.words(words)).size:
+        raise CheckFailed("after a fork, parent and child draw the same words: their noise would be correlated")
+
+
+def _words_in_child(source: Any, words: int) -> Words:
+    """Return the words that a forked child draws from ``source`` (none if it refuses, which is right too)."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:  # pragma: no cover - runs in the child
+        try:
+            os.write(write, np.ascontiguousarray(source.words(words)).tobytes())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(child, 0)
+    return np.frombuffer(data, dtype=np.uint64)

@@ -1,0 +1,183 @@
+"""Statistical checks of mechanisms: the sampler against its own law, tallies against the operator, and an audit.
+
+Each accepts the true law at significance 1e-6 *and* must reject the same law at 1.1 epsilon: a test that cannot fail
+proves nothing.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+from discreet.checks.base import checked_rows, is_listable, require
+from discreet.extras import require as require_extra
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric, Oracle
+from discreet.privacy.audit import Audit, audit_event, best_event
+from discreet.privacy.entropy import Entropy
+
+SIGNIFICANCE = 1e-6
+"""Probability that a statistical check refuses a correct mechanism; the only significance in the project."""
+SIGMAS = 6.0
+"""Number of standard deviations that a count or a mean may be off."""
+_MAX_DRAWS = 4_000_000
+"""Most reports per statistical check."""
+_PROOF = 150.0
+"""Chi-square distance that a wrong law must have, over all reports of a check, to be rejected reliably."""
+
+
+def _law_floats(mechanism: Mechanism, index: int) -> Floats:
+    return np.array([float(p) for p in mechanism.law(index)])
+
+
+def _histogram(mechanism: Mechanism, x: Any, n: int, entropy: Entropy) -> Counts:
+    """Return the histogram over the alphabet, or the tally where that is too large, of n reports of one input."""
+    reports = mechanism.privatize(np.full(n, x), entropy)
+    if not is_listable(mechanism):
+        return mechanism.tally(reports).counts
+    return np.bincount(mechanism.indices(reports), minlength=mechanism.alphabet)
+
+
+def chi_square(counts: Counts, law: Floats) -> float:
+    """Return the p-value of Pearson's test, with cells of small expectation pooled.
+
+    Examples
+    --------
+    >>> round(chi_square(np.array([520, 480]), np.array([0.5, 0.5])), 4)
+    0.2059
+    """
+    gammaincc = require_extra("scipy.special", "scipy", "A statistical check").gammaincc
+    n = counts.sum()
+    order = np.argsort(law)
+    expected, observed = n * law[order], counts[order].astype(np.float64)
+    # Pool neighbours in order of probability until each group expects at least 10 reports.
+    groups = np.minimum(np.floor(np.cumsum(expected) / 10).astype(int), max(int(n // 10) - 1, 0))
+    pooled_expected = np.bincount(groups, expected)
+    pooled_observed = np.bincount(groups, observed)
+    kept = pooled_expected > 0
+    pooled_expected, pooled_observed = pooled_expected[kept], pooled_observed[kept]
+    if pooled_expected.size < 2:
+        return 1.0
+    statistic = float(((pooled_observed - pooled_expected) ** 2 / pooled_expected).sum())
+    return float(gammaincc((pooled_expected.size - 1) / 2, statistic / 2))
+
+
+def _steeper(law: Floats, others: Floats) -> Floats:
+    """Return the law of the same mechanism at 1.1 epsilon: log-ratios to the column's least are 1.1 times larger."""
+    tilted = law * (law / others) ** 0.1
+    return np.asarray(tilted / tilted.sum())
+
+
+def check_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[str, float]:
+    """Compare the sampler with its own law by a chi-square test, which must reject the law at 1.1 epsilon."""
+    if not is_listable(mechanism):
+        return _check_support_sampler(mechanism, entropy, draws)
+    rows = checked_rows(mechanism)
+    chosen = [rows[0], rows[len(rows) // 2], rows[-1]]
+    least = np.min([_law_floats(mechanism, i) for i in {*chosen, *rows[:: max(1, len(rows) // 64)]}], axis=0)
+    p_values = {}
+    for index in dict.fromkeys(chosen):
+        law = _law_floats(mechanism, index)
+        wrong = _steeper(law, least)
+        # Reports with the same likelihood ratio are pooled: no power is lost, and few cells remain.
+        _, levels = np.unique(np.round(np.log(law / least), 6), return_inverse=True)
+        pooled = np.bincount(levels, law).astype(np.float64)
+        pooled_wrong = np.bincount(levels, wrong).astype(np.float64)
+        distance = float(((pooled - pooled_wrong) ** 2 / pooled_wrong).sum())
+        n = draws if distance == 0 else int(np.clip(_PROOF / distance, draws, _MAX_DRAWS))
+        counts = _histogram(mechanism, mechanism.inputs[index], n, entropy)
+        p_value = min(chi_square(counts, law), chi_square(np.bincount(levels, counts).astype(np.int64), pooled))
+        label = f"{mechanism.inputs[index]:.4g}"
+        p_values[label] = p_value
+        require(
+            p_value > SIGNIFICANCE, mechanism, f"reports of input {label} do not follow the law (p = {p_value:.1e})"
+        )
+        if distance > _PROOF / _MAX_DRAWS:
+            rejected = chi_square(np.bincount(levels, counts).astype(np.int64), pooled_wrong)
+            require(
+                rejected <= SIGNIFICANCE,
+                mechanism,
+                f"{n} reports of input {label} cannot tell the law from that at 1.1 epsilon (p = {rejected:.1e})",
+            )
+    return p_values
+
+
+def _check_support_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[str, float]:
+    """Compare the support counts of each value with p and q, for alphabets too large to list."""
+    p_values: dict[str, float] = {}
+    if not isinstance(mechanism, Oracle):
+        return p_values
+    p, q = mechanism.p, mechanism.q
+    for x in (0, mechanism.size // 2, mechanism.size - 1):
+        n = min(draws, max(2000, 40_000_000 // mechanism.size))
+        tally = mechanism.tally(mechanism.privatize(np.full(n, x), entropy))
+        counts = mechanism.support_counts(tally)
+        law = np.full(mechanism.size, q)
+        law[x] = p
+        z = (counts - n * law) / np.sqrt(n * law * (1 - law))
+        worst = float(np.abs(z).max())
+        p_values[str(x)] = min(1.0, math.erfc(worst / math.sqrt(2)) * mechanism.size)
+        require(worst < SIGMAS, mechanism, f"support of some value from input {x} is {worst:.1f} sigma off")
+    return p_values
+
+
+def check_tally_law(mechanism: Mechanism, entropy: Entropy, draws: int) -> None:
+    """Check that E[tally]/n = A f within 6 sigma, and that decoded numbers have the stated mean and variance."""
+    n = min(draws, max(4000, 60_000_000 // mechanism.words_per_report))
+    if isinstance(mechanism, Numeric):
+        x = float(np.float64(entropy.words(1)[0]) / 2**64) * 1.8 - 0.9  # off the knots
+        inputs = np.full(n, x)
+        knots = np.asarray(mechanism.inputs, dtype=np.float64)
+        left = int(np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2))
+        mass = np.zeros(len(knots))
+        mass[left + 1] = (x - knots[left]) / (knots[left + 1] - knots[left])
+        mass[left] = 1 - mass[left + 1]
+    else:
+        inputs = np.arange(n) % mechanism.size
+        mass = np.bincount(inputs, minlength=mechanism.size) / n
+    tally = mechanism.tally(mechanism.privatize(inputs, entropy))
+    expected = n * np.asarray(mechanism.operator() @ mass)
+    spread = np.sqrt(np.maximum(expected * (1 - np.minimum(expected / n, 1)), 0.0))
+    off = np.abs(tally.counts - expected) - SIGMAS * spread - 2 * SIGMAS
+    require(bool((off <= 0).all()), mechanism, f"count {int(np.argmax(off))} of the tally is more than 6 sigma off")
+    if isinstance(mechanism, Numeric):
+        values = mechanism.values
+        mean = float(tally.counts @ values) / n
+        variance = mechanism.variance(x)
+        require(
+            abs(mean - x) <= SIGMAS * math.sqrt(variance / n) + 1e-9,
+            mechanism,
+            f"reports of {x:.4f} decode to {mean:.4f} on average: biased",
+        )
+        squares = (values - x) ** 2
+        measured = float(tally.counts @ squares) / n
+        fourth = float(tally.counts @ squares**2) / n
+        require(
+            abs(measured - variance) <= SIGMAS * math.sqrt(max(fourth - measured**2, 0.0) / n) + 1e-9,
+            mechanism,
+            f"variance at {x:.4f} is {measured:.5g}, stated {variance:.5g}",
+        )
+
+
+def check_audit(mechanism: Mechanism, entropy: Entropy, draws: int) -> Audit:
+    """Check that the lower bound on epsilon that samples of the best event prove does not exceed the claim."""
+    inputs = mechanism.inputs
+    n = min(draws, max(2000, 40_000_000 // mechanism.words_per_report))
+    if not is_listable(mechanism) and type(mechanism).supports is Oracle.supports:
+        n = min(n, 2000)  # decoded one by one
+    pair = (inputs[0].item(), inputs[-1].item())
+    event = np.empty(0, dtype=np.int64)
+    if is_listable(mechanism):
+        event = best_event(n * _law_floats(mechanism, 0), n * _law_floats(mechanism, mechanism.size - 1))
+
+    def hits(x: Any) -> tuple[int, int]:
+        if is_listable(mechanism):
+            return int(_histogram(mechanism, x, n, entropy)[event].sum()), n
+        reports = mechanism.privatize(np.full(n, x), entropy)
+        told = mechanism.supports(reports, pair[0]) & ~mechanism.supports(reports, pair[1])
+        return int(told.sum()), n
+
+    audit = audit_event(hits, pair)
+    require(not audit.refutes(mechanism.epsilon), mechanism, f"an audit proves epsilon >= {audit.epsilon:.4f}")
+    return audit

@@ -1,0 +1,71 @@
+"""Small exact parts that constructors and samplers share: whole options, even draws, rounding towards privacy."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DiscreetError
+from discreet.privacy.exact import TOTAL, exp_below
+
+MOST_LISTED = 1 << 16
+"""The law of a mechanism is written out for at most this many reports."""
+
+
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Return an option of a constructor as an int, or say what is wrong with it.
+
+    Examples
+    --------
+    >>> check_whole("size", 4, 2)
+    4
+    >>> check_whole("size", 1, 2)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.DiscreetError: size must be a whole number of at least 2, not 1
+    """
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        allowed = f"of at least {least}" if most is None else f"between {least} and {most}"
+        raise DiscreetError(f"{name} must be a whole number {allowed}, not {value!r}")
+    return int(value)
+
+
+def check_listable(name: str, alphabet: int) -> None:
+    """Refuse to write out a law that is too long to be of use."""
+    if alphabet > MOST_LISTED:
+        raise DiscreetError(f"the law of {name} has {alphabet} entries; it is written out up to {MOST_LISTED}")
+
+
+def largest_hit(epsilon: float, inside: int, outside: int, uneven: Fraction = Fraction(1)) -> int:
+    """Return the largest hit with (hit/inside) / ((2^48 - hit)/outside) * uneven <= e^epsilon: rounded towards privacy.
+
+    The probability hit/2^48 is shared by ``inside`` reports, the rest by ``outside`` ones, evenly up to ``uneven``.
+    """
+    odds = exp_below(epsilon) / uneven * Fraction(inside, outside)
+    return math.floor(TOTAL * odds / (1 + odds))
+
+
+def below(word: int, bound: int) -> int:
+    """Return a number in 0..bound-1, each with probability 1/bound to within 2^-64: floor(word * bound / 2^64)."""
+    return word * bound >> 64
+
+
+def below_law(number: int, bound: int) -> Fraction:
+    """Return the exact probability that `below` gives ``number``."""
+    return Fraction(-(-((number + 1) << 64) // bound) + (-(number << 64) // bound), 1 << 64)
+
+
+def unevenness(*bounds: int) -> Fraction:
+    """Return how much likelier one number of `below` can be than another, for any of these bounds.
+
+    Each number has one in ``bound`` to within 2^-64; a power of two divides 2^64, so its numbers are equally likely.
+    """
+    worst = Fraction(max((bound for bound in bounds if bound & (bound - 1)), default=0), 1 << 64)
+    return (1 + worst) / (1 - worst)
+
+
+def parity(number: int) -> int:
+    """Return the parity of the ones of ``number``; (-1)**parity(i & j) is an entry of the Hadamard matrix."""
+    return number.bit_count() & 1

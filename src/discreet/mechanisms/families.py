@@ -1,0 +1,236 @@
+"""The families of mechanisms: numbers, categories, and frequency oracles among the latter.
+
+    Numeric       inputs in [-1, 1]; every report is decoded to a number whose expectation is the input
+    Categorical   inputs 0..size-1
+    Oracle        a Categorical whose reports each stand for a set of categories, their *support*
+
+For an oracle p = P(v in support | v), q = P(v in support | another) and f_v = (c_v/n - q) / (p - q), c_v being the
+number of reports that support v [Wang et al. 2017]. p and q are exact fractions of the integers that the sampler uses.
+"""
+
+from abc import abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import AnyArray, Counts, Floats
+from discreet.errors import DiscreetError, DomainError
+from discreet.mechanisms.base import Mechanism, first_outside, one_dimension
+from discreet.tallies import Tally
+
+if TYPE_CHECKING:
+    from discreet.operators import Operator
+
+
+class Numeric(Mechanism):
+    """A mechanism for numbers in [-1, 1].
+
+    Its *knots* (`inputs`) are the inputs whose law is stored. An input between two knots is first rounded to one of
+    them at random, so that its expectation is kept.
+    """
+
+    numeric = True
+
+    @property
+    @abstractmethod
+    def inputs(self) -> Floats:
+        """The knots, increasing from -1 to 1."""
+
+    @property
+    @abstractmethod
+    def values(self) -> Floats:
+        """The number that each report is decoded to; its expectation is the input."""
+
+    def _check_one(self, x: Any) -> float:
+        value = float(x)
+        if not -1.0 <= value <= 1.0:
+            raise DomainError(f"the input of {self.name} must be a number between -1 and 1")
+        return value
+
+    def check_inputs(self, x: Any) -> AnyArray:
+        """Return inputs as floats, or say which one is not in [-1, 1]."""
+        values = one_dimension(x)
+        if values.size and values.dtype.kind not in "fiu":
+            raise DomainError(f"inputs of {self.name} must be numbers between -1 and 1, not of type {values.dtype}")
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        bad = first_outside(values, -1.0, 1.0)
+        if bad is not None:
+            raise DomainError(f"input {bad} of {self.name} must be a number between -1 and 1")
+        return values
+
+    @cached_property
+    def _second_moments(self) -> Floats:
+        """E[value^2 | knot] for each knot."""
+        return self.matrix() @ self.values**2
+
+    def variance(self, x: Any) -> Any:
+        """Return Var[value | x] of the actual sampler, rounding between knots included."""
+        array = np.atleast_1d(np.asarray(x, dtype=np.float64))
+        result = np.interp(self.check_inputs(array), self.inputs, self._second_moments) - array**2
+        return float(result[0]) if np.ndim(x) == 0 else result
+
+    @cached_property
+    def worst_case_variance(self) -> float:
+        """The largest `variance` over all inputs."""
+        return largest_variance(self.inputs, self._second_moments)
+
+    def expected_variance(self, prior: Any) -> float:
+        """Return the variance averaged over a histogram of equal buckets of [-1, 1], uniform within each."""
+        weights = np.asarray(prior, dtype=np.float64)
+        if weights.ndim != 1 or weights.size == 0 or not (weights >= 0).all() or not weights.sum() > 0:
+            raise DiscreetError("prior must be a list of non-negative weights, not all zero")
+        weights = weights / weights.sum()
+        edges = np.linspace(-1, 1, weights.size + 1)
+        squares = (edges[1:] ** 2 + edges[1:] * edges[:-1] + edges[:-1] ** 2) / 3
+        return float(self._second_moments @ (self.spread(weights.size) @ weights) - weights @ squares)
+
+    def spread(self, bins: int) -> Any:
+        """Return the sparse matrix S[knot, bucket]: the share of a uniform bucket that is rounded to a knot."""
+        from discreet.operators import spread
+
+        return spread(np.asarray(self.inputs, dtype=np.float64), bins)
+
+    @property
+    def influence(self) -> float:
+        """How far one false report can move a sum that an honest one moves by at most 1."""
+        return float(np.abs(self.values).max())
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts that a person wants to know, ready for JSON."""
+        facts = super().describe() | {
+            "worst_case_variance": self.worst_case_variance,
+            "variance_at": self.variance([-1.0, -0.5, 0.0, 0.5, 1.0]).tolist(),
+            "inputs": self.size,
+            "influence": self.influence,
+        }
+        return facts | {"values": self.values.tolist()} if self.alphabet <= 64 else facts
+
+
+def largest_variance(knots: Floats, moments: Floats) -> float:
+    """Return the largest variance over [-1, 1], given the second moments at the knots.
+
+    Between two knots the second moment is linear, so Var = line - x^2 is concave: its maximum is where x is half the
+    line's slope, or at an end.
+    """
+    slopes = np.diff(moments) / np.diff(knots)
+    inner = np.clip(slopes / 2, knots[:-1], knots[1:])
+    return float(max((moments[:-1] + slopes * (inner - knots[:-1]) - inner**2).max(), moments[-1] - 1.0))
+
+
+class Categorical(Mechanism):
+    """A mechanism for categories 0..size-1.
+
+    Parameters
+    ----------
+    size : int
+        Number of categories, at least 2.
+    """
+
+    numeric = False
+    largest = 1 << 24
+    """The largest size that the shape takes."""
+
+    def __init__(self, name: str, epsilon: float, size: int) -> None:
+        super().__init__(name, epsilon)
+        if not 2 <= size <= self.largest:
+            raise DiscreetError(f"size must be a whole number between 2 and {self.largest}, not {size}")
+        self._size = int(size)
+
+    @property
+    def size(self) -> int:
+        """Number of categories."""
+        return self._size
+
+    @cached_property
+    def inputs(self) -> Counts:
+        """0..size-1."""
+        return np.arange(self._size)
+
+    def _check_one(self, x: Any) -> float:
+        if isinstance(x, (bool, float, np.floating, np.bool_)) or not 0 <= int(x) < self.size:
+            raise DomainError(f"the input of {self.name} must be a whole number between 0 and {self.size - 1}")
+        return int(x)
+
+    def check_inputs(self, x: Any) -> AnyArray:
+        """Return inputs as whole numbers, or say which one is not in 0..size-1."""
+        values = one_dimension(x)
+        if values.size == 0:
+            return np.empty(0, dtype=np.int64)
+        allowed = f"whole numbers between 0 and {self.size - 1}"
+        if values.dtype.kind not in "iu":
+            raise DomainError(f"inputs of {self.name} must be {allowed}, not of type {values.dtype}")
+        bad = first_outside(values, 0, self.size - 1)
+        if bad is not None:
+            raise DomainError(f"input {bad} of {self.name} is outside what is allowed: {allowed}")
+        return np.ascontiguousarray(values)
+
+    @abstractmethod
+    def _operator(self) -> "Operator":
+        """Return A with E[tally]/n = A f."""
+
+    def operator(self, bins: int | None = None) -> "Operator":
+        """Return A with E[tally]/n = A f, where f is the vector of frequencies."""
+        if bins not in (None, self._size):
+            raise DiscreetError(f"bins must be {self._size}, the number of categories of {self.name}, not {bins}")
+        return self._operator()
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts that a person wants to know, ready for JSON."""
+        return super().describe() | {"size": self.size}
+
+
+class Oracle(Categorical):
+    """A frequency oracle: each report stands for a set of categories, its support."""
+
+    @property
+    @abstractmethod
+    def support_law(self) -> tuple[Fraction, Fraction]:
+        """The exact (p, q)."""
+
+    @property
+    def p(self) -> float:
+        """P(the report supports v | the input is v)."""
+        return float(self.support_law[0])
+
+    @property
+    def q(self) -> float:
+        """P(the report supports v | the input is not v)."""
+        return float(self.support_law[1])
+
+    def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
+        """Return which reports support a category; decodes them one by one unless a shape knows a quicker way."""
+        checked = self.check_reports(reports)
+        counted = (self.support_counts(self.tally(checked[i : i + 1])) for i in range(len(checked)))
+        return np.array([counts[value] > 0 for counts in counted], dtype=np.bool_)
+
+    def support_counts(self, tally: Tally) -> Counts:
+        """Return how many reports support each value."""
+        return self.check_tally(tally).counts
+
+    @property
+    def mean_variance(self) -> float:
+        """n times the variance of an estimated frequency, averaged over the values: exact for any data."""
+        p, q = self.support_law
+        return float(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * self.size))
+
+    def frequency_variance(self, frequencies: Any, n: int) -> Floats:
+        """Return the exact variance of each estimated frequency if n people have these frequencies.
+
+        f p(1-p) + (1-f) q(1-q), over n (p-q)^2: every report supports v or not, independently of the others.
+        """
+        f = np.asarray(frequencies, dtype=np.float64)
+        p, q = self.p, self.q
+        return np.asarray((f * (p * (1 - p)) + (1 - f) * (q * (1 - q))) / (n * (p - q) ** 2))
+
+    @property
+    def influence(self) -> float:
+        """How far one false report can move n times an estimated frequency."""
+        p, q = self.support_law
+        return float(max(q, 1 - q) / (p - q))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts that a person wants to know, ready for JSON."""
+        return super().describe() | {"p": self.p, "q": self.q, "mean_variance": self.mean_variance}
