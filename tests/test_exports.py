@@ -64,7 +64,8 @@ wage = dc.Interval(0, 500_000)
 reveal_type(dc.Mean(wage, epsilon=1))  # Mean
 reveal_type(dc.Distribution(wage, epsilon=1))  # Distribution
 reveal_type(dc.Frequency(dc.Categories(["a", "b"]), epsilon=1))  # Frequency
-reveal_type(dc.mechanism("duchi", epsilon=1))  # Mechanism
+reveal_type(dc.mechanism("duchi", epsilon=1))  # Numeric
+reveal_type(dc.mechanism("randomized-response", epsilon=1, size=4))  # Oracle
 reveal_type(dc.mechanism("duchi", epsilon=1).certificate)  # Certificate
 reveal_type(dc.mechanism("duchi", epsilon=1).tally([0, 1]))  # Tally
 """

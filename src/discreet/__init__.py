@@ -26,10 +26,13 @@ __all__ = [
     "advise",
     "simulate",
     # Mechanisms.
+    "Categorical",
     "Certificate",
     "Entropy",
     "Mechanism",
     "Mixture",
+    "Numeric",
+    "Oracle",
     "Table",
     "Tally",
     "Unary",
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     from discreet.drivers.files import estimate_file, estimate_frame, privatize_file, privatize_frame
     from discreet.errors import DiscreetError, DomainError, MissingExtra, PrivacyError, WireError
     from discreet.mechanisms.base import Mechanism
+    from discreet.mechanisms.families import Categorical, Numeric, Oracle
     from discreet.mechanisms.registry import mechanism, register
     from discreet.mechanisms.shapes.mixture import Mixture
     from discreet.mechanisms.shapes.table import Table
@@ -89,6 +93,7 @@ else:
         "drivers.files": ("estimate_file", "estimate_frame", "privatize_file", "privatize_frame"),
         "errors": ("DiscreetError", "DomainError", "MissingExtra", "PrivacyError", "WireError"),
         "mechanisms.base": ("Mechanism",),
+        "mechanisms.families": ("Categorical", "Numeric", "Oracle"),
         "mechanisms.registry": ("mechanism", "register"),
         "mechanisms.shapes.mixture": ("Mixture",),
         "mechanisms.shapes.table": ("Table",),
