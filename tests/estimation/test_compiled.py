@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tests.estimation.common import beta_histogram, square_wave
 
+from discreet.compiling import using
 from discreet.estimation import em as em_module
 from discreet.estimation.em import em, ems, joint
 from discreet.estimation.two_phase import two_phase_em
-from discreet.mechanisms.kernels import using
 from discreet.mechanisms.registry import mechanism
 from discreet.operators import Band, Dense, Product, Sparse
 

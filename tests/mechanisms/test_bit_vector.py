@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from tests.marks import needs_numba
 
+from discreet import compiling
 from discreet.errors import DomainError
-from discreet.mechanisms import kernels, mechanism
+from discreet.mechanisms import mechanism
 
 
 @pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
@@ -16,7 +17,7 @@ def test_counts_are_those_of_single_bits(size: int, compiled: bool) -> None:
     reports[:, -1] &= np.uint64(source._tail_mask)
     bits = np.unpackbits(reports.astype("<u8").view(np.uint8), axis=1, bitorder="little")[:, :size]
     for n in (255, 256, 257, 2041, 5003):  # with and without a rest
-        with kernels.using(compiled=compiled):
+        with compiling.using(compiled=compiled):
             assert source.tally(reports[:n]).counts.tolist() == bits[:n].sum(axis=0).tolist()
 
 

@@ -5,7 +5,8 @@ import pytest
 from tests.marks import needs_numba
 
 import discreet as dc
-from discreet.mechanisms import kernels, transforms
+from discreet import compiling
+from discreet.mechanisms import transforms
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.hadamard_response import hadamard_response
 from discreet.mechanisms.categorical.hash_family import HashFamily
@@ -107,7 +108,7 @@ def test_batches_and_tallies_do_not_depend_on_the_kernels(name: str) -> None:
     x = np.linspace(-1, 1, 500) if isinstance(m, dc.mechanisms.Numeric) else np.arange(500) % 70
     found = []
     for compiled in (True, False):
-        with kernels.using(compiled=compiled):
+        with compiling.using(compiled=compiled):
             reports = m.privatize(x, dc.Entropy.seeded(3))
             tally = m.tally(reports)
             counts = m.support_counts(tally) if isinstance(m, dc.mechanisms.Oracle) else tally.counts
@@ -116,9 +117,9 @@ def test_batches_and_tallies_do_not_depend_on_the_kernels(name: str) -> None:
 
 
 def both_ways(run):
-    with kernels.using(compiled=True):
+    with compiling.using(compiled=True):
         compiled = run()
-    with kernels.using(compiled=False):
+    with compiling.using(compiled=False):
         return compiled, run()
 
 
@@ -141,7 +142,7 @@ def test_plain_hashing_is_the_readable_definition(bits: int, buckets: int) -> No
     seeds = random.integers(0, family.seeds, 300).astype(np.uint64)
     values, told = random.integers(0, 16, 300), random.integers(0, buckets, 300).astype(np.uint64)
     readable = [family.bucket(v, s) for v, s in zip(values.tolist(), seeds.tolist(), strict=True)]
-    with kernels.using(compiled=False):
+    with compiling.using(compiled=False):
         assert family.bucket_many(values, seeds).tolist() == readable
         counts = family.support_counts(13, seeds, told)
     expected = [
@@ -161,9 +162,9 @@ def test_hashes_are_counted_alike() -> None:
 
 
 def test_the_plain_twin_serves_until_compiling_pays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "_spent", dict.fromkeys(["work"], 0.0))
-    monkeypatch.setattr(kernels, "has", lambda _: True)
-    assert [kernels.pays("work", 0.6) for _ in range(4)] == [False, False, True, True]
-    assert kernels.pays("work", 1e-9)  # compiled by now
-    monkeypatch.setattr(kernels, "has", lambda _: False)
-    assert not kernels.pays("work", 1e9)
+    monkeypatch.setattr(compiling, "_spent", dict.fromkeys(["work"], 0.0))
+    monkeypatch.setattr(compiling, "has", lambda _: True)
+    assert [compiling.pays("work", 0.6) for _ in range(4)] == [False, False, True, True]
+    assert compiling.pays("work", 1e-9)  # compiled by now
+    monkeypatch.setattr(compiling, "has", lambda _: False)
+    assert not compiling.pays("work", 1e9)

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet import compiling
 from discreet.checks.base import CheckFailed, checked_rows, is_listable, require, some_inputs
 from discreet.checks.statistics import check_audit, check_sampler, check_tally_law
 from discreet.errors import DiscreetError
 from discreet.extras import has
-from discreet.mechanisms import kernels
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.shapes.ranged import OUTSIDE
@@ -71,7 +71,7 @@ def check_mechanism(mechanism: Mechanism, *, draws: int = 200_000, seed: int = 2
     """
     entropy = Entropy.seeded(seed)
     check_certificate(mechanism)
-    with kernels.using(compiled=has("numba")):  # plain samplers give the same reports: see check_paths_agree
+    with compiling.using(compiled=has("numba")):  # plain samplers give the same reports: see check_paths_agree
         check_reports(mechanism, entropy)
         check_paths_agree(mechanism, seed)
         check_documents(mechanism)
@@ -155,7 +155,7 @@ def check_paths_agree(mechanism: Mechanism, seed: int) -> None:
     one = Entropy.seeded(seed)
     single = np.array([mechanism.privatize(x, one) for x in inputs.tolist()])
     for compiled in (False, True) if has("numba") else (False,):
-        with kernels.using(compiled=compiled):
+        with compiling.using(compiled=compiled):
             batch = mechanism.privatize(inputs, Entropy.seeded(seed))
         kind = "a compiled batch" if compiled else "a batch"
         require(bool(np.array_equal(batch, single)), mechanism, f"single reports and {kind} are different reports")

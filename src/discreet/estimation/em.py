@@ -31,9 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.compiling import pays
 from discreet.errors import DiscreetError
 from discreet.estimation.plain import LONGEST_STEP, Boundary, Steps, step_seconds
-from discreet.mechanisms.kernels import pays
 from discreet.operators import Operator, Part, Stack
 
 Stop = Literal["paper", "released", "fixed-point"]

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from discreet import wire
+from discreet import compiling, wire
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
-from discreet.mechanisms import kernels
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.exact import check_epsilon
@@ -158,7 +157,7 @@ class Mechanism(ABC):
     def _sampler(self, n: int) -> Any:
         """Return `_many` or its plain twin `_each`, whichever suits n reports better."""
         seconds = n * (1e-6 + 5e-8 * self.words_per_report)
-        is_compiled = kernels.pays(f"{self.kind} {self._empty(0).dtype}", seconds)
+        is_compiled = compiling.pays(f"{self.kind} {self._empty(0).dtype}", seconds)
         return self._many if is_compiled else self._each
 
     def _each(self, values: AnyArray, words: Words, out: AnyArray) -> None:
@@ -200,7 +199,7 @@ class Mechanism(ABC):
         return Tally(self.id, len(checked), self._count(checked))
 
     def _count(self, reports: AnyArray) -> Counts:
-        if not kernels.pays("counting reports", 3e-9 * len(reports)):
+        if not compiling.pays("counting reports", 3e-9 * len(reports)):
             return np.bincount(reports.astype(np.int64, copy=False), minlength=self.alphabet).astype(np.int64)
         from discreet.mechanisms.kernels.numeric import count_values
 

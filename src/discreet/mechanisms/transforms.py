@@ -6,8 +6,8 @@ give the same numbers, integers or floats.
 
 import numpy as np
 
+from discreet import compiling
 from discreet.arrays import AnyArray
-from discreet.mechanisms import kernels
 
 
 def walsh_hadamard(rows: AnyArray) -> AnyArray:
@@ -19,7 +19,7 @@ def walsh_hadamard(rows: AnyArray) -> AnyArray:
     [[3, -1, -1, 3]]
     """
     count, size = rows.shape
-    if kernels.pays("Walsh-Hadamard transform", 4e-9 * rows.size * size.bit_length()):
+    if compiling.pays("Walsh-Hadamard transform", 4e-9 * rows.size * size.bit_length()):
         from discreet.mechanisms.kernels import categorical
 
         categorical.walsh_hadamard(rows)
@@ -44,7 +44,7 @@ def hyperplane_sums(values: AnyArray, field: int, length: int) -> AnyArray:
     >>> hyperplane_sums(np.arange(4), field=2, length=2).tolist()
     [[2, 4], [1, 5], [3, 3]]
     """
-    if kernels.pays("sums over hyperplanes", 4e-9 * values.size * field * length):
+    if compiling.pays("sums over hyperplanes", 4e-9 * values.size * field * length):
         from discreet.mechanisms.kernels import categorical
 
         return np.asarray(categorical.hyperplane_sums(values, field, length))

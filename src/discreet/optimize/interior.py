@@ -42,8 +42,7 @@ class Interior:
 
 def _step(newton: Newton, at: Point, mean: float) -> tuple[Point, float, float]:
     """Return the next step and its primal and dual lengths; `mean` is the average complementarity now."""
-    from discreet.optimize import kernels
-
+    kernels = newton.problem.kernels
     targets = np.zeros((2, *at.q.shape))
     guess, primal, dual = newton.direction(targets, np.zeros(at.slack.size))
     primal, dual = min(1.0, primal), min(1.0, dual)

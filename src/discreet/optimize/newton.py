@@ -13,9 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
+
+from discreet.compiling import pays
+from discreet.optimize import plain
 
 Array = NDArray[np.float64]
 
@@ -109,12 +113,10 @@ class Newton:
     def __init__(self, problem: Problem, at: Point) -> None:
         from scipy.linalg.lapack import dpotrf
 
-        from discreet.optimize import kernels
-
         self.problem, self.at = problem, at
         rows = problem.rows
         self.parts, self.stiffness = np.empty((8, *problem.shape)), np.empty(problem.shape[1])
-        kernels.prepare(at.entries, problem.ratio, self.parts, self.stiffness)
+        problem.kernels.prepare(at.entries, problem.ratio, self.parts, self.stiffness)
         self.schur, self.arms = rows.schur(self.parts[2], self.parts[3], self.stiffness)
         self.norm = 1.0 / np.sqrt(np.diag(self.schur))
         scaled = self.schur * self.norm[:, None] * self.norm
@@ -152,9 +154,8 @@ class Newton:
 
         Also return how far it may be gone until a value or a dual is zero.
         """
-        from discreet.optimize import kernels
-
-        at, rows, ratio, spread = self.at, self.problem.rows, self.problem.ratio, self.problem.spread
+        kernels, at, rows = self.problem.kernels, self.at, self.problem.rows
+        ratio, spread = self.problem.ratio, self.problem.spread
         force, lift = np.empty((2, *self.problem.shape)), np.empty(at.t.size)
         kernels.push(targets, self.reduced, self.parts, self.stiffness, ratio, force, lift)
         step = self.backward((self.missing - rows.apply(force[1])).ravel())
@@ -183,6 +184,15 @@ class Newton:
         return found, -1.0 / primal if primal < 0 else np.inf, -1.0 / dual if dual < 0 else np.inf
 
 
+def _kernels(entries: int) -> ModuleType:
+    """Return the compiled kernels or their plain twins, for about 30 steps of a programme of this size."""
+    if pays("linear programmes", 3e-3 + 3e-6 * entries):
+        from discreet.optimize import kernels
+
+        return kernels
+    return plain
+
+
 class Problem:
     """One programme, its outputs scaled into [-1, 1]."""
 
@@ -195,6 +205,7 @@ class Problem:
         self.shape = (2 * groups if symmetric else groups, outputs.size)
         self.targets = np.array([np.ones(groups), means / self.unit])
         self.cost = np.zeros(self.shape) if cost is None else cost / self.unit**2
+        self.kernels = _kernels(self.cost.size)
         self.spread, self.offsets = np.zeros((0, 0)), np.zeros(0)
         if ceiling is not None:
             self.spread = np.hstack([-ceiling.coefficients, np.ones((ceiling.offsets.size, 1))])

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet import compiling
 from discreet.arrays import AnyArray, Counts, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms import kernels
 
 POLYNOMIALS = {4: 0x13, 16: 0x1002B, 24: 0x100001B}
 """Irreducible polynomials that make the bit strings of each length a field (4 bits is for tests of every seed)."""
@@ -96,7 +96,7 @@ class HashFamily:
     def bucket_many(self, values: AnyArray, seeds: Words) -> Counts:
         """Return the bucket of each value under its own seed."""
         levels = int(values.max()).bit_length() if len(values) else 0
-        if not kernels.pays("hashing", 3e-9 * len(values) * (levels + 4)):
+        if not compiling.pays("hashing", 3e-9 * len(values) * (levels + 4)):
             wide, row, t = values.astype(np.uint64), seeds >> self.bits, seeds & (1 << self.bits) - 1
             for level in range(levels):
                 t = t ^ row * (wide >> level & 1)
@@ -114,7 +114,7 @@ class HashFamily:
 
     def support_counts(self, size: int, seeds: Words, buckets: AnyArray) -> Counts:
         """Return, for each value below size, the number of (seed, bucket) pairs that it falls into."""
-        if self.bits < 16 or not kernels.pays("counting hashes", 6e-9 * size * len(seeds)):
+        if self.bits < 16 or not compiling.pays("counting hashes", 6e-9 * size * len(seeds)):
             counts = np.zeros(size, dtype=np.int64)
             for start in range(0, len(seeds), _CHUNK):
                 counts += self._count_plain(size, seeds[start : start + _CHUNK], buckets[start : start + _CHUNK])

@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from discreet import compiling
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms import kernels
 from discreet.mechanisms.arithmetic import below_law, check_listable, check_whole, largest_hit
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.bit_vector import BitVector
@@ -159,7 +159,7 @@ class Subset(BitVector):
     def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""
         rows = super().check_reports(reports)
-        if self.lanes == 1 or not kernels.pays("checking subsets", 1e-9 * rows.size):
+        if self.lanes == 1 or not compiling.pays("checking subsets", 1e-9 * rows.size):
             each = np.bitwise_count(rows)
             wrong = (each[:, 0] if self.lanes == 1 else each.sum(axis=1, dtype=np.int64)) != self.k
             bad = int(wrong.argmax()) if wrong.any() else -1

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet import compiling
 from discreet.arrays import AnyArray, Counts
 from discreet.errors import DiscreetError, DomainError, WireError
-from discreet.mechanisms import kernels
 from discreet.mechanisms.families import Oracle
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class BitVector(Oracle):
             raise DomainError(f"reports must only have the bits 0..{self._size - 1}; one has a bit beyond")
 
     def _count(self, reports: AnyArray) -> Counts:
-        is_compiled = kernels.pays("counting bits", 1e-9 * 64 * reports.size)
+        is_compiled = compiling.pays("counting bits", 1e-9 * 64 * reports.size)
         return self._count_compiled(reports) if is_compiled else self._count_plain(reports)
 
     def _count_plain(self, reports: AnyArray) -> Counts:
