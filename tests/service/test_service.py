@@ -111,12 +111,6 @@ def test_tallies_are_rebuilt_from_reports_and_merged_from_workers(database):
         assert first.collector().post(f"/api/campaigns/{campaign.id}/rebuild") == {"rounds": [260]}
 
 
-def test_a_plan_that_asks_several_questions_at_once_is_refused(collector):
-    plan = dc.Means([dc.Interval(0, 1), dc.Interval(0, 2)], epsilon=2, method="duchi", answers=2)
-    with pytest.raises(CollectorError, match="answers=1"):
-        collector.collector().create(plan, title="Two at once")
-
-
 def test_the_variance_in_two_rounds(collector):
     values = np.random.default_rng(1).normal(50, 10, 4000).clip(0, 100)
     plan = dc.Variance(dc.Interval(0, 100), epsilon=4, method="two-round")
@@ -154,6 +148,29 @@ def test_a_registered_plan_of_two_rounds(collector):
     assert campaign.close_round()["state"] == "open"
     assert campaign.submit(np.linspace(0, 100, 700)).round == 2
     assert campaign.estimate()["estimate"]["n"] == 1100
+
+
+def test_several_answers_per_person(collector):
+    domains = [dc.Interval(0, 1), dc.Interval(0, 10), dc.Interval(0, 100)]
+    plan = dc.Means(domains, 4.0, method="duchi", answers=2, names=["a", "b", "c"])
+    campaign = collector.collector().create(plan, "Several", minimum=600, admission="open")
+    values = np.tile([0.5, 2.0, 70.0], (600, 1))
+    assert campaign.submit(values[:599], entropy=dc.Entropy.seeded(1)).statuses == {"accepted": 599}
+    assert campaign.estimate()["n"] == 599  # people, not reports
+    assert campaign.estimate()["withheld"]
+    campaign.submit(values[599:], entropy=dc.Entropy.seeded(2))
+    tally = campaign.tally()
+    assert tally["n"] == campaign.progress()["n"] == 600
+    assert sum(one["n"] for one in tally["rounds"][0]["channels"].values()) == 1200
+    found = campaign.estimate()["estimate"]["estimates"]
+    for name, truth in (("a", 0.5), ("b", 2.0), ("c", 70.0)):
+        low, high = found[name]["interval"]
+        assert low - (high - low) < truth < high + (high - low)
+    lines = campaign.export("csv").decode().splitlines()[1:]
+    assert len(lines) == 1200
+    assert len({line.split(",")[2] for line in lines}) == 600
+    assert collector.collector().post(f"/api/campaigns/{campaign.id}/rebuild") == {"rounds": [600]}
+    assert campaign.tally() == tally
 
 
 def test_an_interrupted_closing_goes_on(database):

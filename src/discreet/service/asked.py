@@ -1,7 +1,7 @@
-"""A round as the collector asks it: which mechanisms each report id answers, and whether reports can be honest.
+"""A round that a collector has asked: which channels each report id answers, and which reports can be honest.
 
-The document of a round (`discreet.messages.rounds`) is written once, when the plan opens it, and never changes: clients
-read it, and the collector reads it again after a restart.
+The document of a round (`discreet.messages.rounds`) is written once, when the plan opens it, and never changes. Clients
+verify it, and the collector judges, counts and estimates from it, also after an upgrade that changes mechanisms.
 """
 
 import hashlib
@@ -25,12 +25,12 @@ from discreet.tallies import Tally
 
 Mask = npt.NDArray[np.bool_]
 _TRIES = 256
-"""How many parts of a bad upload are looked at; what is then still undecided is refused."""
+"""How many parts of a bad upload are examined; what is undecided after that is refused."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What judging and counting the reports of one round needs."""
+    """A round with what it takes to judge and count its reports."""
 
     round: Round
     width: int
@@ -52,6 +52,10 @@ class Asked:
     def keys(self) -> tuple[str, ...]:
         """The keys of the channels."""
         return tuple(channel.key for channel in self.round.channels)
+
+    def people(self, reports: int) -> int:
+        """Return how many people have sent so many reports in all channels together."""
+        return reports // self.round.answers
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -89,7 +93,7 @@ class Asked:
     def nothing(self, index: int) -> Tally:
         """Return the tally of a channel before any report."""
         mechanism = self.mechanisms[index]
-        return mechanism.tally(mechanism._empty(0))
+        return mechanism.tally(mechanism.unpack(b""))
 
 
 def _readable(mechanism: Mechanism, rows: Bytes) -> Mask:
@@ -126,18 +130,15 @@ def public_words(mechanism: PublicCoin, ids: Bytes) -> Words:
 def has_public_coin(mechanism: PublicCoin, ids: Bytes, reports: AnyArray) -> Mask:
     """Return which reports begin with the public coin that belongs to their id.
 
-    The coin is the word's upper bits. A report that anyone makes of that word, whatever the input, shows where it is.
+    The coin is the upper bits of the word, and the same for every input: a report of input 0 shows it.
     """
     words = public_words(mechanism, ids)
-    return np.asarray(mechanism.coins(reports) == mechanism.coins(_made_of(mechanism, words)))
-
-
-def _made_of(mechanism: PublicCoin, words: Words) -> AnyArray:
-    return np.asarray(mechanism.privatize(np.zeros(len(words), dtype=np.int64), public=words))
+    expected = np.asarray(mechanism.privatize(np.zeros(len(words), dtype=np.int64), public=words))
+    return np.asarray(mechanism.coins(reports) == mechanism.coins(expected))
 
 
 def all_tallies(asked: Asked, found: Sequence[tuple[int, bytes]]) -> dict[str, Tally]:
-    """Merge partial tallies (channel, bytes) into one for each channel's key."""
+    """Merge partial tallies (channel, bytes) into one per channel, by the channel's key."""
     merged = {index: asked.nothing(index) for index in range(len(asked.keys))}
     for index, data in found:
         merged[index] = merged[index] + Tally.from_bytes(data)

@@ -65,10 +65,6 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
-        if first.answers > 1:
-            raise DiscreetError(
-                f"the plan asks each person {first.answers} questions at once; a collector asks one: give answers=1"
-            )
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,
@@ -123,7 +119,7 @@ class Campaigns:
             self.store.close_round(rounds[-1]["id"])
         self.advance(identifier)
 
-    def _check_closable(self, row: RowMapping, rounds: list[RowMapping]) -> None:
+    def _check_closable(self, row: RowMapping, rounds: list[dict[str, Any]]) -> None:
         """Refuse to close a round from which the plan could not continue, so that more reports can come."""
         if int(rounds[-1]["n"]) == 0:
             raise Conflict(f"round {rounds[-1]['number']} cannot be closed: it has no report yet")

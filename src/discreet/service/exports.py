@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import require
+from discreet.plans.base import Round
 from discreet.service.asked import Asked
 from discreet.service.store import Store
 
@@ -24,18 +25,25 @@ def blocks(store: Store, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
     """Yield stored reports in columns: round, channel, id and packed report (hexadecimal)."""
     for row in store.rounds(identifier):
         asked = Asked.read(row["document"])
+        places = [_places(asked.round, first) for first in range(len(asked.keys))]
         for ids, rows, n in store.reports(row["id"]):
-            table = np.frombuffer(ids, dtype=np.uint8).reshape(n, -1)
-            channels = asked.channels(identifier, table)
-            widths = [mechanism.report_bytes for mechanism in asked.mechanisms]
-            yield {
-                "round": [row["number"]] * n,
-                "channel": [asked.keys[c] for c in channels],
-                "id": [ids[16 * i : 16 * i + 16].hex() for i in range(n)],
-                "report": [
-                    rows[asked.width * i : asked.width * i + widths[c]].hex() for i, c in enumerate(channels.tolist())
-                ],
-            }
+            drawn = asked.channels(identifier, np.frombuffer(ids, dtype=np.uint8).reshape(n, -1)).tolist()
+            found = [
+                (key, ids[16 * i : 16 * i + 16].hex(), rows[asked.width * i + start : asked.width * i + stop].hex())
+                for i, first in enumerate(drawn)
+                for key, start, stop in places[first]
+            ]
+            keys, names, reports = (list(column) for column in zip(*found, strict=True))
+            yield {"round": [row["number"]] * len(found), "channel": keys, "id": names, "report": reports}
+
+
+def _places(asked: Round, drawn: int) -> list[tuple[str, int, int]]:
+    """Return the channels that people answer for whom one is drawn, and where their entries hold the reports."""
+    found, start = [], 0
+    for channel in asked.answered(drawn):
+        found.append((channel.key, start, start + channel.mechanism.report_bytes))
+        start = found[-1][2]
+    return found
 
 
 def export(store: Store, identifier: bytes, form: str) -> Iterator[bytes]:

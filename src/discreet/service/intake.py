@@ -155,10 +155,11 @@ class Intake:
             values = {"round": identifier, "day": day, "worker": self._worker, "n": n}
             self._connection.execute(sa.insert(schema.arrivals).values(**values))
 
-    def count(self, identifier: int) -> int:
-        """Return the number of reports of a round."""
+    def count(self, found: OpenRound) -> int:
+        """Return how many people have answered a round."""
         query = sa.select(sa.func.coalesce(sa.func.sum(schema.tallies.c.n), 0))
-        return int(self._connection.execute(query.where(schema.tallies.c.round == identifier)).scalar_one())
+        reports = self._connection.execute(query.where(schema.tallies.c.round == found.id)).scalar_one()
+        return found.asked.people(int(reports))
 
 
 def distinct(ids: Bytes) -> Counts:

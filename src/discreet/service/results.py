@@ -6,7 +6,7 @@ Nothing is shown below the campaign's minimum number of reports. Answers come fr
 import json
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -63,7 +63,7 @@ def find(store: Store, identifier: bytes) -> RowMapping:
     return row
 
 
-def history(store: Store, rounds: Sequence[RowMapping]) -> list[Answered]:
+def history(store: Store, rounds: Sequence[Mapping[str, Any]]) -> list[Answered]:
     """Return the rounds as they were asked, from their own documents, with their live tallies."""
     asked = [Asked.read(row["document"]) for row in rounds]
     return [Answered(one.round, store.round_tally(row["id"], one)) for row, one in zip(rounds, asked, strict=True)]
@@ -87,7 +87,7 @@ class Results:
         """Return the live tallies of all rounds, JSON-ready."""
         row, rounds = find(self.store, identifier), self.store.rounds(identifier)
         found = history(self.store, rounds)
-        n = sum(answered.n for answered in found)
+        n = sum(answered.n // answered.round.answers for answered in found)
         if n < row["minimum"]:
             return early(row, n).to_dict()
         listed = [
@@ -107,7 +107,7 @@ class Results:
     def _solved(self, identifier: bytes) -> tuple[Any, dict[str, Any]]:
         """Return the answer and the same JSON-ready."""
 
-        def compute(row: RowMapping, rounds: list[RowMapping], n: int) -> tuple[Any, dict[str, Any]]:
+        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> tuple[Any, dict[str, Any]]:
             try:
                 answer = plan_of(row["plan"]).estimate(history(self.store, rounds))
             except (DiscreetError, ArithmeticError, LookupError) as error:
@@ -122,7 +122,7 @@ class Results:
     def fit(self, identifier: bytes) -> dict[str, Any]:
         """Return whether some distribution of answers explains the reports (`discreet.estimation.fit`), JSON-ready."""
 
-        def compute(row: RowMapping, rounds: list[RowMapping], n: int) -> dict[str, Any]:
+        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
             channels: list[dict[str, Any]] = []
             for one in history(self.store, rounds):
                 for channel in one.round.channels:
@@ -135,7 +135,7 @@ class Results:
         return found.to_dict() if isinstance(found, Withheld) else found
 
     def _computed(
-        self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[RowMapping], int], Found]
+        self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[dict[str, Any]], int], Found]
     ) -> Found | Withheld:
         row, rounds = find(self.store, identifier), self.store.rounds(identifier)
         n = sum(int(one["n"]) for one in rounds)

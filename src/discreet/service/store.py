@@ -124,8 +124,8 @@ class Store(Database):
                 connection.execute(sa.delete(table).where(table.c.campaign == identifier))
             connection.execute(sa.delete(schema.campaigns).where(schema.campaigns.c.id == identifier))
 
-    def rounds(self, campaign: bytes) -> list[RowMapping]:
-        """Return the rounds of a campaign in their order, each with its number of reports ``n``."""
+    def rounds(self, campaign: bytes) -> list[dict[str, Any]]:
+        """Return the rounds of a campaign in order, each with the number ``n`` of people who have answered it."""
         columns = schema.rounds.c
         counted = (
             sa.select(sa.func.coalesce(sa.func.sum(schema.tallies.c.n), 0))
@@ -134,7 +134,8 @@ class Store(Database):
         )
         with self.read() as connection:
             query = sa.select(schema.rounds, counted.label("n")).where(columns.campaign == campaign)
-            return list(connection.execute(query.order_by(columns.number)).mappings())
+            rows = [dict(row) for row in connection.execute(query.order_by(columns.number)).mappings()]
+        return [row | {"n": Asked.read(row["document"]).people(int(row["n"]))} for row in rows]
 
     def close_round(self, identifier: int) -> None:
         """Close a round: reports already under way are stored before this returns, later ones are refused."""
@@ -193,7 +194,7 @@ class Store(Database):
             yield b"".join(row[0] for row in rows), b"".join(row[1] for row in rows), len(rows)
 
     def rebuild(self, campaign: bytes, identifier: int, asked: Asked) -> int:
-        """Count the stored reports of a round again and replace its tallies; return how many there are."""
+        """Count the stored reports of a round again and replace its tallies; return how many people have answered."""
         with self.write() as connection:
             connection.execute(sa.select(schema.rounds.c.id).where(schema.rounds.c.id == identifier).with_for_update())
             merged = {index: asked.nothing(index) for index in range(len(asked.keys))}
@@ -208,7 +209,7 @@ class Store(Database):
             for index, tally in merged.items():
                 values = {"round": identifier, "channel": index, "worker": 0, "n": tally.n, "data": tally.to_bytes()}
                 connection.execute(sa.insert(schema.tallies).values(**values))
-        return sum(tally.n for tally in merged.values())
+        return asked.people(sum(tally.n for tally in merged.values()))
 
 
 def _next_reports(connection: Connection, identifier: int, last: bytes) -> list[tuple[bytes, bytes]]:

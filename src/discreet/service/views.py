@@ -6,8 +6,6 @@ A view knows nothing about HTTP. Below the minimum number of reports it holds th
 import math
 from typing import Any
 
-from sqlalchemy.engine import RowMapping
-
 from discreet.plans.base import Estimate
 from discreet.plans.distribution.answer import DistributionEstimate
 from discreet.plans.frequency import FrequencyEstimate
@@ -147,7 +145,7 @@ def _round(one: dict[str, Any]) -> dict[str, Any]:
     return one | {"part": part, "left": None if one["target"] is None else max(0, one["target"] - one["n"])}
 
 
-def _certificates(rounds: list[RowMapping]) -> list[dict[str, Any]]:
+def _certificates(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for row in rounds:
         asked = Asked.read(row["document"])

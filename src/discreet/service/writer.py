@@ -132,7 +132,7 @@ def _take_round(
         intake.add_arrivals(found.id, today, int(first.size))
         if found.admission == "invited":
             intake.spend(campaign, [row.tobytes() for row in ids[first]], asked.number)
-        if found.target is not None and intake.count(found.id) >= found.target:
+        if found.target is not None and intake.count(found) >= found.target:
             taken.full.add(campaign)
     return codes
 
