@@ -65,7 +65,7 @@ def test_errors_are_sentences(tmp_path):
     assert "no-such-paper" in done.stderr
     done = run("discrete", "--out", str(tmp_path), "--data", str(tmp_path / "nowhere"))
     assert done.exit_code == 2
-    assert "no such folder" in done.stderr
+    assert "existing folder" in done.stderr
 
 
 def test_every_study_has_its_committed_files():

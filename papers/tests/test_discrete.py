@@ -167,7 +167,7 @@ def test_without_the_papers_files_the_vendored_data_stand_in_and_it_is_said(tmp_
     columns = data.categorical(tmp_path)
     assert [column.size for column in columns] == [16, 51, 104]
     assert not any(column.paper for column in columns)
-    assert "vendored" in data.ABSENT
+    assert "demo data" in data.ABSENT
 
 
 # -- resuming ---------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
-"""The papers' tables and figures again, honestly: one module a paper, driven by `discreet reproduce`.
+"""Five papers reproduced with discreet: one folder per paper, run by `discreet reproduce`.
 
-A study is a module with three functions: `run(job)` returns JSON-ready results with verdicts, `plots(result)` the
-figures, `page(result, images)` the page of the documentation, which quotes nothing that is not in the results. Verdicts
-are *reproduced*, *not reproduced* and *paper in error*, each with its reason (`verdicts.claim`). `frame.page` gives all
-pages one order, `Job.head` all results one beginning.
+A study is a package of three modules. `study.run(job)` returns results, ready for JSON; `claims.claims(result)`
+judges what the paper says (*reproduced*, *not reproduced* or *paper in error*), and `page` writes the page of the
+documentation and draws its plots from the results alone. `frame.page` is the layout of all pages and `Job.head` the
+beginning of all results.
 """
 
 from collections.abc import Callable
@@ -12,25 +12,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
+from discreet.text import listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from discreet_papers.job import Job
+    from discreet_papers.verdicts import Claims
 
 __all__ = ["STUDIES", "Study", "study"]
 
 
 @dataclass(frozen=True)
 class Study:
-    """One paper.
+    """The study of one paper.
 
     Attributes
     ----------
     name : str
-        On the command line.
+        Name on the command line.
+    title : str
+        Title of the paper.
+    package : str
+        Where its modules are.
     result, page_file : str
-        File names of the results (beside its plots) and of the page.
+        File names of the results and of the page.
     """
 
     name: str
@@ -44,16 +50,21 @@ class Study:
 
     @property
     def run(self) -> "Callable[[Job], dict[str, Any]]":
-        """Function that returns the results."""
+        """The function that runs the study and returns its results."""
         found: Callable[[Job], dict[str, Any]] = import_module(f"{self.package}.study").run
         return found
 
+    def claims(self, result: dict[str, Any]) -> "Claims":
+        """Return the paper's claims with the verdicts that follow from the results."""
+        found: Claims = import_module(f"{self.package}.claims").claims(result)
+        return found
+
     def page(self, result: dict[str, Any], images: str = "") -> str:
-        """Return the page in Markdown; ``images`` is the path of the plots, seen from the page."""
+        """Return the page in Markdown; ``images`` is the path from the page to the plots."""
         return str(import_module(f"{self.package}.page").page(result, images))
 
     def plots(self, result: dict[str, Any]) -> "dict[str, Figure]":
-        """Return the figures by file name, without ending."""
+        """Return the figures by file name, without extension."""
         found: dict[str, Figure] = import_module(f"{self.package}.page").plots(result)
         return found
 
@@ -94,11 +105,11 @@ STUDIES = {
         ),
     )
 }
-"""The papers that are reproduced, by name."""
+"""The studies by name."""
 
 
 def study(name: str) -> Study:
     """Return a study by name."""
     if name not in STUDIES:
-        raise DiscreetError(f"paper is {name!r}; allowed are {', '.join(STUDIES)}, all")
+        raise DiscreetError(f"paper must be {listed([*STUDIES, 'all'])}, not {name!r}")
     return STUDIES[name]

@@ -1,4 +1,4 @@
-"""`discreet reproduce PAPER`: a paper's tables and figures again, with verdicts."""
+"""`discreet reproduce PAPER`: run a paper's experiments again and judge each of its claims."""
 
 import json
 import time
@@ -31,28 +31,28 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     paper: Annotated[str, typer.Argument(help=f"One of {', '.join(STUDIES)}, or all.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats: seconds instead of minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run fewer repeats: seconds instead of minutes.")] = False,
     out: Annotated[
-        Path, typer.Option(help="Folder for results, plots and pages; finished cells are kept there.", file_okay=False)
+        Path, typer.Option(help="Folder for results, plots, pages and finished cells.", file_okay=False)
     ] = Path("out/reproduce"),
     data: Annotated[
         Path | None,
-        typer.Option(help="Folder of the papers' data.", file_okay=False, show_default="../shared/data beside a clone"),
+        typer.Option(help="Folder with the papers' data.", file_okay=False, show_default="../shared/data of a clone"),
     ] = None,
     publish: Annotated[
-        bool, typer.Option("--publish", help="Write into docs/ of the clone in this folder as well.")
+        bool, typer.Option("--publish", help="Also write the results and pages into docs/ of this clone.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Reproduce a paper's tables and figures, honestly.
+    """Reproduce a paper's tables and figures.
 
-    Each claim gets a verdict: reproduced, not reproduced, or paper in error, with the reason. A run that was broken off
-    goes on where it stopped. Without the papers' data the package's own stand in, and the page says so.
+    Each claim gets a verdict (reproduced, not reproduced, or paper in error) and a reason. An interrupted run continues
+    where it stopped. Without the papers' data, the demo data are used instead, and the page says so.
     """
     if data is not None and not data.is_dir():
-        raise DiscreetError(f"data is {data}; there is no such folder")
+        raise DiscreetError(f"data must be an existing folder, not {data}")
     if publish and not Path("docs").is_dir():
-        raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
+        raise DiscreetError("--publish needs a clone: there is no folder docs/ here")
     chosen = list(STUDIES.values()) if paper == "all" else [study(paper)]
     out.mkdir(parents=True, exist_ok=True)
     found = {}
@@ -101,7 +101,7 @@ def _run(one: "Study", quick: bool, out: Path, data: Path | None, publish: bool,
 
 
 def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, images: str) -> None:
-    """Write results, plots and page of a study, and the index; pages as HTML too if they are to be read there."""
+    """Write the results, plots and page of a study, and the index; outside the documentation also as HTML."""
     from discreet_papers.index import FILE, index
 
     results.mkdir(parents=True, exist_ok=True)
@@ -110,11 +110,11 @@ def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, imag
     (results / one.result).write_text(text + "\n", "utf-8")
     for name, page in ((one.page_file, one.page(result, images)), (FILE, index(results))):
         (pages / name).write_text(page, "utf-8")
-        if pages == results:  # a folder of its own, not that of the documentation
+        if pages == results:  # an output folder rather than docs/
             (pages / name).with_suffix(".html").write_text(html.page(page), "utf-8")
     try:
         figures = one.plots(result)
-    except ImportError:  # matplotlib is an extra; tables and verdicts need none
+    except ImportError:  # without matplotlib there are still tables and verdicts
         return
     from matplotlib import rc_context
 

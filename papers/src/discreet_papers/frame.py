@@ -1,4 +1,4 @@
-"""The frame of every paper's page: what was run, the verdicts, what we implement and corrected, then its figures."""
+"""The layout that all papers' pages share: what was run, the verdicts, what we implement and corrected, the figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -26,17 +26,17 @@ def page(
     Parameters
     ----------
     name : str
-        Of the study, on the command line.
+        Name of the study on the command line.
     result : dict
-        Of the study: with its head (`Job.head`), claims, and a note on the data if there are any.
+        Result of the study: its head (`Job.head`), its claims, and a note if it uses data.
     how : str
         What is exact, what is sampled, and how often.
     implemented : iterable of rows
         Section, the paper's name, ours, remark.
     corrected : iterable of str
-        What had to be put right, a sentence or two each.
+        What we corrected, in a sentence or two each.
     sections : mapping
-        Headings with their paragraphs: text, tables (`text.table`), pictures (`picture`).
+        Headings and their paragraphs: text, tables (`text.table`) and pictures (`picture`).
     takes : pair of str
         How long the full and the quick run take.
     """
@@ -63,12 +63,12 @@ def page(
 
 
 def picture(images: str, name: str, says: str) -> str:
-    """Return a picture: a plot of the study by its file name, and what it shows."""
+    """Return a picture in Markdown, from the plot's file name and a description."""
     return f"![{says}]({images}{name}.svg)"
 
 
 def summary(result: dict[str, Any]) -> str:
-    """Return in one sentence how the paper's claims fared."""
+    """Return one sentence that counts the verdicts."""
     found = count(result["claims"])
     told = ", ".join(f"{number} {verdict}" for verdict, number in found.items())
     ours = len(result["claims"]) - sum(found.values())

@@ -1,4 +1,4 @@
-"""Pages as HTML, to be read from a folder: the Markdown rendered, plots beside it, no network."""
+"""Render a paper's page as HTML that can be opened from a folder, without a network."""
 
 import html as escaping
 import re
@@ -33,7 +33,7 @@ code { padding: .1em .3em; } pre code { padding: 0; } a { color: var(--accent); 
 
 
 def page(markdown: str) -> str:
-    """Return a page that needs nothing but the plots beside it; links go to the other papers' HTML and nowhere else.
+    """Return a page that needs only the plots beside it; it links only to the other papers' HTML pages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The index of the papers' pages: one line a paper, with how its claims fared."""
+"""The index of the papers' pages: one line per paper, with the verdicts on its claims."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ WARNING = "<!-- Written by `discreet reproduce`; edit the module that writes it,
 
 
 def index(results: Path) -> str:
-    """Return the page in Markdown, from the results that are in a folder."""
+    """Return the page in Markdown, from the results in a folder."""
     rows, quick = [], False
     total, claims = dict.fromkeys(VERDICTS, 0), 0
     for study in STUDIES.values():
@@ -31,16 +31,16 @@ def index(results: Path) -> str:
     parts = [
         WARNING,
         "# Five papers, run again",
-        "Every table and figure of the papers that their text allows, with what we found beside what they say. "
-        "*Reproduced*: the claim holds in our run. *Not reproduced*: it does not, in their settings as far as they are "
-        "known. *Paper in error*: it cannot hold, and the page says why. What is marked *(ours)* on a page is our own "
-        "claim and counts in the last number only.",
+        "Every table and figure of the papers that can be repeated from their text, with our results beside theirs. "
+        "*Reproduced*: the claim holds in our run. *Not reproduced*: it does not hold in the paper's settings, as far "
+        "as they are known. *Paper in error*: it cannot hold, and the page says why. Claims marked *(ours)* are our "
+        "own and count only in the last number.",
         table(head, rows),
     ]
     if quick:
-        parts.append("Quick runs have fewer repeats and points: verdicts near a limit may differ from the full run's.")
+        parts.append("Quick runs have fewer repeats and points: close verdicts may differ from those of the full run.")
     parts.append(
-        "```\ndiscreet reproduce all            # an hour or two; broken off, it goes on where it stopped\n"
+        "```\ndiscreet reproduce all            # an hour or two; an interrupted run continues where it stopped\n"
         "discreet reproduce all --quick    # minutes\n```"
     )
     return "\n\n".join(parts) + "\n"

@@ -1,4 +1,4 @@
-"""Job: one run of a study. Cells that were computed before are read again, so a long run can be broken off."""
+"""One run of a study. Finished cells are stored, so a long run can be interrupted and continued."""
 
 import datetime
 import hashlib
@@ -15,7 +15,7 @@ from discreet import __version__
 SEEDS = "SHA-256 of each cell's name (discreet_papers/job.py, seed_of)"
 
 Cell = dict[str, Any]
-"""What one task of a study found: JSON-ready."""
+"""The result of one task of a study, ready for JSON."""
 
 
 @dataclass
@@ -25,13 +25,13 @@ class Job:
     Parameters
     ----------
     quick : bool
-        Fewer repeats and points: minutes become seconds, and the verdicts stay.
+        Run fewer repeats and points: seconds instead of minutes, usually with the same verdicts.
     folder : Path, optional
-        Where finished cells are kept; nowhere unless given.
+        Where finished cells are stored; by default they are not.
     data : Path, optional
-        Folder of the papers' data; `discreet_papers.data` looks beside the repository unless given.
+        Folder of the papers' data; by default `../shared/data` beside the repository.
     progress : callable
-        Called with what is being done, how many cells are done, and how many there are.
+        Called with the current task, the number of finished cells and the number of all cells.
     """
 
     quick: bool = False
@@ -40,7 +40,7 @@ class Job:
     progress: Callable[[str, int, int], None] = field(default=lambda text, done, total: None, repr=False)
 
     def cells(self, tasks: dict[str, Callable[[], Cell]], settings: dict[str, Any]) -> dict[str, Cell]:
-        """Run every task that was not run before with the same settings; return the cells by the tasks' names."""
+        """Run the tasks and return their cells by name; cells stored with the same settings are read instead."""
         found: dict[str, Cell] = {}
         for done, (name, task) in enumerate(tasks.items()):
             self.progress(name, done, len(tasks))
@@ -50,7 +50,7 @@ class Job:
         return found
 
     def head(self, paper: str, seeds: str = SEEDS) -> dict[str, Any]:
-        """Return what every result starts with: the paper, when it was run, with which version, and how."""
+        """Return what every result starts with: the paper, the date, the version and how it was run."""
         return {
             "paper": paper,
             "date": datetime.date.today().isoformat(),
@@ -71,7 +71,7 @@ class Job:
         try:
             stored = json.loads(path.read_text("utf-8"))
         except json.JSONDecodeError:
-            return None  # of a run that was killed by force
+            return None  # the run that wrote it was killed
         cell: Cell | None = stored["cell"] if stored.get("settings") == settings else None
         return cell
 
@@ -83,12 +83,12 @@ class Job:
             waiting = path.with_suffix(f".{os.getpid()}.part")
             waiting.write_text(text, "utf-8")
             waiting.replace(path)
-        fresh: Cell = json.loads(text)["cell"]  # as it will be read again: the same results either way
+        fresh: Cell = json.loads(text)["cell"]  # as a later run would read it, so that both give the same results
         return fresh
 
 
 def seed_of(*parts: object) -> int:
-    """Return the seed of a cell: the same for the same name, another for any other.
+    """Return the seed of a cell: a function of its name.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""Tables, numbers and plots for the papers' pages."""
+"""Tables, numbers and plots of the papers' pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import discreet.plots.style as house
+from discreet.text import thousands
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,18 +27,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> 
 
 
 def number(value: float) -> str:
-    """Return a number of any size in few digits.
+    """Write a number with three significant digits, or as a whole number from 1000 on.
 
     Examples
     --------
     >>> number(0.012345), number(12345.6)
     ('0.0123', '12 346')
     """
-    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}".replace(",", " ")
+    return f"{value:.3g}" if value < 1000 else thousands(value)
 
 
 def small_axes(figure: Any, rows: int, columns: int) -> Any:
-    """Return axes in the style of `discreet.plots`, as an array of rows and columns."""
+    """Return an array of axes, rows × columns, in the style of `discreet.plots`."""
     axes = figure.subplots(rows, columns, squeeze=False, sharex=False)
     for one in axes.ravel():
         one.set_facecolor("none")
@@ -50,7 +51,7 @@ def small_axes(figure: Any, rows: int, columns: int) -> Any:
 
 
 def styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return a colour and a dash for each name."""
+    """Return a colour and a line style for each name."""
     return {
         name: {
             "color": house.COLOURS[i % len(house.COLOURS)],
@@ -70,20 +71,20 @@ def panels(
     log: bool = False,
     line: float | None = None,
 ) -> "Figure":
-    """Return a figure with a panel for each title, a curve for each label in it, and one legend below all.
+    """Return a figure with a panel per title, a curve per label, and one legend below all panels.
 
     Parameters
     ----------
     curves : mapping
-        Title to label to places and heights.
+        x and y values by title and label.
     across, up : str
-        What the axes show.
+        Labels of the axes.
     most : int
-        Panels in a row.
+        Most panels per row.
     log : bool
-        Whether heights are on a logarithmic scale.
+        Whether the y axis is logarithmic.
     line : float, optional
-        Height of a thin line.
+        Height of a thin horizontal line.
     """
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullFormatter

@@ -1,4 +1,4 @@
-"""Claims of a paper, each with what was found and a verdict: reproduced, not reproduced, or paper in error."""
+"""Claims of a paper, each with our finding and a verdict: reproduced, not reproduced, or paper in error."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ Claims = list[dict[str, str]]
 def claim(
     where: str, told: str, ours: str, verdict: str | bool, reason: str = "", *, failed: str = ""
 ) -> dict[str, str]:
-    """Return one line of the table of claims.
+    """Return one row of the table of claims.
 
     Parameters
     ----------
     where, told, ours : str
-        The place in the paper, what it says, what was found.
+        The place in the paper, what it says, and what we found.
     verdict : str or bool
-        True and false stand for reproduced and not reproduced.
+        True means reproduced, false means not reproduced.
     reason, failed : str
-        What is to be said of it whatever the verdict, and what only if the claim does not hold.
+        A remark for any verdict, and one that is added only if the claim does not hold.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def claim(
 
 
 def count(claims: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return how many claims of the paper have each verdict; what is marked "(ours)" is nobody's claim but ours.
+    """Count the paper's claims by verdict; claims marked "(ours)" are our own and do not count.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""What the study of AAA computes with: distributions, expected variances, errors of two rounds.
+"""Distributions, expected variances and errors of two rounds, for the study of AAA.
 
-Errors are n times the mean squared error of a mean on [-1, 1], exact given the people and what the pilot taught: with
-n1 people in the first round at variance v1, n2 in the second at v2, and weights w1 + w2 = 1,
+Errors are n times the mean squared error of a mean on [-1, 1], exact given the people and the first round's estimate:
+with n1 people in the first round at variance v1, n2 in the second at v2, and weights w1 + w2 = 1,
 
     MSE = w1^2 v1/n1 + w2^2 v2/n2 + (w1 - n1/n)^2 Var X (1/n1 + 1/n2),
 
-the last term for the people who happened to fall into the first round. Only the pilot's reports are sampled.
+where the last term accounts for the random choice of the first round's people. Only its reports are sampled.
 """
 
 import math
@@ -14,8 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
-from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.optimize import Solution, lattice_outputs, solve
 from discreet.plans.mean.adaptive import Adaptive
@@ -24,11 +25,11 @@ from discreet.privacy.entropy import Entropy
 
 UNIT = Interval(-1, 1)
 POINTS = 64 * 320
-"""Quantiles that stand for a continuous distribution."""
+"""Number of quantiles that represent a continuous distribution."""
 RIVALS = ("laplace", "duchi", "piecewise", "hybrid")
-"""The one-round mechanisms of the AAA paper."""
+"""The one-round mechanisms that the AAA paper compares with."""
 PAPERS = (*RIVALS, "piecewise-sub", "piecewise-opt", "three-output", "n-output", "hybrid-tp", "hybrid-np")
-"""The one-round mechanisms of all the papers that are unbiased."""
+"""The unbiased one-round mechanisms of all papers."""
 
 
 def quantiles(name: str) -> Floats:
@@ -54,14 +55,14 @@ def people(name: str, n: int, seed: int) -> Floats:
 
 
 FRESH = ("likert", "clipped", "log-normal", "tents", "shares")
-"""Distributions that are not in the paper; all were seen before EM's price in `shapes` was chosen (by likert)."""
+"""Distributions that are not in the paper. All had been seen before EM's price in `shapes` was chosen, using likert."""
 
 
 def fresh_people(name: str, n: int, seed: int) -> Floats:
     """Return n people of a distribution that is not in the paper, on [-1, 1].
 
-    Five answers of unequal popularity; N(0.3, 0.8^2), clipped to heaps at both ends; a skewed log-normal; two tents;
-    and shares of which a third are 0, a tenth 1, and the rest spread between.
+    Five answers of unequal popularity; N(0.3, 0.8^2), clipped at both ends; a skewed log-normal; two triangles; and
+    shares of which a third are 0, a tenth 1, and the rest spread between.
     """
     rng = np.random.default_rng(seed)
     if name == "likert":
@@ -78,7 +79,7 @@ def fresh_people(name: str, n: int, seed: int) -> Floats:
 
 
 def knot_mass(x: Floats, cells: int) -> Floats:
-    """Return the mass on N + 1 equal knots when every value is rounded to a neighbour, its expectation kept."""
+    """Return the mass on N + 1 equal knots when each value is rounded at random so that its expectation is kept."""
     place = (x + 1) / 2 * cells
     left = np.minimum(place.astype(np.int64), cells - 1)
     mass = np.bincount(left, left + 1 - place, cells + 1) + np.bincount(left + 1, place - left, cells + 1)
@@ -91,10 +92,10 @@ def expected(found: Solution, x: Floats) -> float:
 
 
 def physical_limit(x: Floats, epsilon: float, cells: int = 64) -> float:
-    """Return what no unbiased epsilon-LDP mechanism can go below on equally likely points x.
+    """Return a lower bound on the variance of every unbiased epsilon-LDP mechanism, on equally likely points x.
 
-    A mechanism averaged over a cell is one for the cell's mean: the dual certificate of the programme whose knots are
-    those means, and the ends, bounds every mechanism on the line.
+    A mechanism averaged over a cell is a mechanism for the cell's mean, so the dual certificate of the linear programme
+    whose knots are those means and the two ends bounds every mechanism on the line.
     """
     means = x.reshape(cells, -1).mean(axis=1)
     knots, prior = np.concatenate([[-1.0], means, [1.0]]), np.concatenate([[0.0], np.full(cells, 1 / cells), [0.0]])
@@ -103,19 +104,19 @@ def physical_limit(x: Floats, epsilon: float, cells: int = 64) -> float:
 
 @lru_cache(maxsize=64)
 def one_round(name: str, epsilon: float) -> Mechanism:
-    """Return a mechanism, built once."""
+    """Return a mechanism; each is built once."""
     return mechanism(name, epsilon)
 
 
 @lru_cache(maxsize=64)
 def adaptive(method: str, epsilon: float, people: int) -> Adaptive:
-    """Return an adaptive plan's two rounds for so many people, the first mechanism solved once."""
+    """Return the two rounds of an adaptive plan for a number of people; the first mechanism is solved once."""
     return Adaptive(UNIT, epsilon, **ADAPTIVE[method], people=people)
 
 
 @dataclass(frozen=True)
 class TwoRounds:
-    """n1, n2 people at variances v1, v2; the first round's reports are reused, or not (v1 infinite)."""
+    """Two rounds with n1 and n2 people at variances v1 and v2; v1 is infinite if the first round is not reused."""
 
     n1: int
     n2: int
@@ -140,7 +141,7 @@ def ours(plan: Adaptive, x: Floats, seed: int) -> tuple[float, bool]:
 
 
 def taught(plan: Adaptive, x: Floats) -> float:
-    """Return n times the error of our plan if its first round taught the distribution of x exactly."""
+    """Return n times the error of our plan if its first round revealed the distribution of x exactly."""
     best = solve(plan.knots, knot_mass(x, plan.knots.size - 1), plan.epsilon)
     return two_rounds(plan, x, expected(best, x)).n_mse(float(x.var()))
 
@@ -154,8 +155,8 @@ def two_rounds(plan: Adaptive, x: Floats, second: float) -> TwoRounds:
 def as_published(x: Floats, epsilon: float, seed: int, *, cells: int, share: float = 0.1, q: float = 8.0) -> float:
     """Return n times the error of the paper's protocol with private noise: GRR, lattice, no reuse.
 
-    People of the first round round to a knot at random and answer by generalised randomised response; the histogram is
-    the inverse of that, clipped and normalised.
+    In the first round, values are rounded to a knot at random and reported by generalised randomised response; the
+    histogram is decoded, clipped and normalised.
     """
     pilot, rng = _pilot(x, share, seed), np.random.default_rng(seed + 1)
     place = (pilot + 1) / 2 * cells

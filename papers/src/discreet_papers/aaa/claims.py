@@ -1,4 +1,4 @@
-"""The AAA paper's claims, each with what was found and the verdict."""
+"""The AAA paper's claims, each with our finding and a verdict."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from discreet_papers.verdicts import claim as _claim
 
 
 def claims(result: dict[str, Any]) -> list[dict[str, str]]:
-    """Return every claim that the results speak of."""
+    """Return every claim that the results can judge."""
     parts = (_variances, _errors, _fresh, _columns, _settings, _bins, _dimensions)
     return [claim for part in parts for claim in part(result)]
 
 
 def rival(cell: dict[str, Any]) -> tuple[float, str]:
-    """Return the least expected variance of the paper's four rivals, and whose it is."""
+    """Return the least expected variance among the paper's four competitors, and the competitor's name."""
     return min((cell["one_round"][name], name) for name in RIVALS)
 
 
 def against(cell: dict[str, Any], method: str, other: str) -> float:
-    """Return how many times the error of another method this one has."""
+    """Return the ratio of a method's error to another method's."""
     return float(cell["methods"][method]["mean"] / cell["methods"][other]["mean"])
 
 
@@ -48,16 +48,16 @@ def _variances(result: dict[str, Any]) -> list[dict[str, str]]:
         _claim(
             "7.1, Fig. 3",
             "AAA has less expected variance than every competitor in all cases",
-            f"N = 32 with free outputs is below the best of the four rivals in all {len(cells)} cells",
+            f"N = 32 with free outputs is below the best of the four competitors in all {len(cells)} cells",
             HOLDS if smaller else FAILS,
-            "when the distribution is known, and with the programme corrected",
+            "if the distribution is known, and with the corrected linear programme",
         ),
         _claim(
             "7.1, Fig. 3",
             "The gap expands rapidly as ε → 0",
             f"best competitor / limit, largest of the three: {shown}",
             WRONG,
-            f"it closes: at ε = {small:g} nothing could gain more than {100 * (ratios[small] - 1):.1f} %, "
+            f"it closes: at ε = {small:g} no mechanism could gain more than {100 * (ratios[small] - 1):.1f} %, "
             "and the gap grows with ε",
         ),
         _claim(
@@ -99,32 +99,32 @@ def _errors(result: dict[str, Any]) -> list[dict[str, str]]:
             f"as published, with noise of the right scale: least in {len(wins)} of {len(cells)} cells"
             + (f" ({'; '.join(where)})" if where else ""),
             FAILS,
-            "a tenth of the people answer for the histogram alone, and randomised response teaches little; the "
-            "released code adds a quarter of the variance that privacy needs",
+            "a tenth of the people are spent on the histogram alone, and randomised response says little about it; the "
+            "released code adds a quarter of the variance that privacy requires",
         ),
         _claim(
             "7.2, Fig. 4",
-            "(ours) The second round is worth it",
+            "(ours) The second round pays off",
             f"`aaa` beats the best one-round mechanism of all papers in {len(beats)} and ties or beats it in "
             f"{len(ties)} of {len(cells)} cells; worst: {against(worst, 'aaa', worst['best']):.3f} of {worst['best']} "
             f"({far})",
             HOLDS if len(ties) == len(cells) else FAILS,
-            "where it does not, all people are at the two ends, where Duchi is optimal without a pilot; with a first "
-            f"round that taught the truth ours would pay {taught:.3f}",
+            "where it does not, everyone is at one of the two ends, where Duchi is optimal without a pilot; even if "
+            f"the first round revealed the true distribution, the ratio would be {taught:.3f}",
         ),
         _claim(
             "7.2, Fig. 4",
             "Duchi's mechanism is the best competitor on Bernoulli data",
             f"in {sum(cell['best_rival'] == 'duchi' for cell in bernoulli)} of {len(bernoulli)} cells",
             HOLDS if duchi else FAILS,
-            "on two ends it is the optimum itself: AAA can at most tie, and the paper's figure shows it ahead",
+            "for values at the two ends Duchi is optimal: AAA can at most tie, yet the paper's figure shows it ahead",
         ),
         _claim(
             "7.2",
             "The improvement is largest on Gaussian and Exponential data, and grows with ε",
-            "least ratio to the best of the four rivals: " + ", ".join(f"{n} {r:.3f}" for n, r in gain.items()),
+            "least ratio to the best of the four competitors: " + ", ".join(f"{n} {r:.3f}" for n, r in gain.items()),
             HOLDS if max(gain["gaussian"], gain["exponential"]) < gain["bernoulli"] else FAILS,
-            "by ours; concentrated people leave room for adaptation when ε is large",
+            "with our method; concentrated values leave room for adaptation when ε is large",
         ),
     ]
 
@@ -136,12 +136,12 @@ def _fresh(result: dict[str, Any]) -> list[dict[str, str]]:
     return [
         _claim(
             "beyond 7.2",
-            "(ours) The second round is worth it on distributions that are not in the paper",
+            "(ours) The second round pays off on distributions that are not in the paper",
             f"{names}: beats or ties the best one-round mechanism of all papers in "
             f"{sum(ratio <= TIE for ratio in ratios)} of {len(cells)} cells; between {min(ratios):.3f} and "
             f"{max(ratios):.3f} of its error",
             all(ratio <= TIE for ratio in ratios),
-            "all five were seen before the last choice (EM's price), which likert decided",
+            "all five had been seen before the method's last parameter (EM's price) was chosen, using likert",
         )
     ]
 
@@ -158,7 +158,7 @@ def _columns(result: dict[str, Any]) -> list[dict[str, str]]:
             f"as published in {wins}, ours (ties included) in {ties} of {len(cells)} cells; at best "
             f"{against(best, 'aaa', best['best']):.3f} of {best['best']} ({best['column']}, ε = {best['epsilon']:g})",
             HOLDS if wins == len(cells) else FAILS,
-            "other columns than the paper's; at small ε the limit itself is within a few per cent of Duchi",
+            "these are not the paper's columns; at small ε the limit itself is within a few per cent of Duchi",
         )
     ]
 
@@ -191,7 +191,7 @@ def _settings(result: dict[str, Any]) -> list[dict[str, str]]:
             "Small shares of the people for the histogram, such as 0.05 and 0.1, are preferred",
             f"s = 0.02, 0.05, 0.1, 0.4, Gaussian, n = 10 000: {shown}",
             rises,
-            "without reuse every person of the first round is lost to the mean; smaller still is better",
+            "without reuse the first round contributes nothing to the mean; even smaller shares are better",
         ),
         _claim(
             "7.3, Fig. 6(c)",
@@ -199,7 +199,8 @@ def _settings(result: dict[str, Any]) -> list[dict[str, str]]:
             ("no unbiased mechanism for " + ", ".join(missing) if missing else "feasible everywhere here")
             + f"; from q = 8 to 16 the error changes by {100 * max(wide):.2f} % at most",
             WRONG if missing else HOLDS,
-            "it does not degrade, it becomes impossible: outputs within ±(q − 1) must reach (e^ε+1)/(e^ε−1)",
+            "the error does not grow, the mechanism becomes impossible: outputs within ±(q − 1) must reach "
+            "(e^ε+1)/(e^ε−1)",
         ),
     ]
 
@@ -234,7 +235,7 @@ def _bins(result: dict[str, Any]) -> list[dict[str, str]]:
             "At ε = 1 the best bin is 0.5 with n = 1 000 and about 0.125 with n = 10 000",
             f"{few[1.0]:g} and {many[1.0]:g}",
             few[1.0] == 0.5 and many[1.0] == 0.125,
-            failed="fewer people want larger bins" if few[1.0] > many[1.0] else "",
+            failed="fewer people need larger bins" if few[1.0] > many[1.0] else "",
         ),
         _claim(
             "D, Fig. 8",
@@ -278,22 +279,22 @@ def _dimensions(result: dict[str, Any]) -> list[dict[str, str]]:
         _claim(
             "Appendix C, Alg. 6",
             "Each of k attributes at full ε is ε-LDP",
-            f"kε: here k answers at ε/k; d = {d}, best rival at k = 1 and minimax at k = 2: {shown}",
+            f"kε: here k answers at ε/k; d = {d}, best competitor at k = 1 and minimax at k = 2: {shown}",
             WRONG,
-            "composition adds; budgets are per person, not per attribute",
+            "budgets add up: ε is per person, not per attribute",
         ),
         _claim(
             "Appendix C, Fig. 7",
             "AAA has the least error on many attributes",
-            f"as published over the best rival at k = 1: {told['as published']}; a mechanism that knows every "
+            f"as published over the best competitor at k = 1: {told['as published']}; a mechanism that knows every "
             f"distribution: {told['known']}",
             all(ratio < 1 for ratio in ratios["as published"].values()),
-            "knowing is the most that adaptation could gain",
+            "knowing the distribution is the most that adaptation could gain",
         ),
         _claim(
             "Appendix C, Fig. 7",
-            "(ours) Two rounds are worth it on many attributes",
-            f"`aaa` over the best rival at k = 1: {told['aaa']}",
+            "(ours) Two rounds pay off on many attributes",
+            f"`aaa` over the best competitor at k = 1: {told['aaa']}",
             all(ratio <= TIE for ratio in ratios["aaa"].values()),
         ),
     ]

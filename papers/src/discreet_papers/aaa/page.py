@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.text import thousands
 from discreet_papers import frame
 from discreet_papers.aaa import accuracy, study
 from discreet_papers.aaa.claims import against, rival
@@ -14,11 +15,16 @@ if TYPE_CHECKING:
 
 IMPLEMENTED = (
     ("4, 5", "AAA's linear programme", "`adaptive-additive`", "free outputs, or the paper's lattice (`sigma`, `q`)"),
-    ("6", "AAA in two rounds", '`Mean(method="aaa", people=n)`', "first round small, reused; says so if it cannot pay"),
+    (
+        "6",
+        "AAA in two rounds",
+        '`Mean(method="aaa", people=n)`',
+        "small, reused first round; warns if it cannot pay",
+    ),
     ("n-output 4.3", "NP-AAA", '`Mean(method="np-aaa")`', "HM-NP and 2PEM in the first round"),
     ("appendix B", "GRR in round one", '`Mean(method="aaa", pilot="randomized-response", reuse=False)`', "as printed"),
     ("appendix C", "several attributes", '`Means(method="aaa")`', "k answers at ε/k each, k by exact variance"),
-    ("beyond", "—", "`minimax`", "no first round: the least worst case"),
+    ("beyond", "—", "`minimax`", "no first round: least worst-case variance"),
 )
 CORRECTED = (
     "**Equation 14** lacks the unbiasedness of equation 10 and every constraint on its geometric tails. As printed its "
@@ -27,16 +33,16 @@ CORRECTED = (
     "**The alphabet must reach C = (e^ε+1)/(e^ε−1)**; the paper's q = 4 cannot be unbiased below ε = ln 2.",
     "**The released code** calibrates the noise to half the domain (a quarter of the variance) and adds it with the "
     "wrong sign.",
-    "**Solver answers are repaired** to whole weights and verified in rational arithmetic before anybody is asked with "
+    "**Solver answers are repaired** to whole weights and verified in rational arithmetic before anyone is asked with "
     "them; a client checks the table itself.",
-    "**Outputs are free**: at most two a knot are ever needed, and they cost less than the lattice.",
+    "**Outputs are free**: at most two per knot are ever needed, and the variance is lower than on the lattice.",
     "**First-round reports are reused**, with weights n/(v + Var X); equal weights would be harmful.",
-    "**What the first round teaches** is the average over all simple shapes that its reports make likely, not the most "
-    "likely one: expected variance is linear in the prior, so its posterior mean is what the programme wants.",
-    "**The first round is small**: max(2, 4/ε)/√n of the people, where what it costs and what it fails to teach are "
-    "about equal.",
-    "**Equation 19** neglects the variance of rounding to knots; ours is part of every figure here.",
-    "**Participants are assigned at random**, not in file order (the released scripts take the first tenth).",
+    "**The first round's estimate** is the average over all simple shapes that its reports make likely, not the most "
+    "likely one: expected variance is linear in the prior, so the linear programme needs the posterior mean.",
+    "**The first round is small**: max(2, 4/ε)/√n of the people, where its cost and the error of its "
+    "estimate are about equal.",
+    "**Equation 19** neglects the variance of rounding to knots; here it is part of every number.",
+    "**People are assigned at random**, not in file order (the released scripts take the first tenth).",
 )
 
 
@@ -44,19 +50,20 @@ def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
     return frame.page(
         "aaa",
-        "AAA: noise made for the distribution, put right",
+        "AAA: noise fitted to the distribution, corrected",
         "The paper learns the distribution of the values from a tenth of the people and then solves a linear programme "
-        "for the noise of least expected variance. The idea is good and the printed programme is not private. Below: "
-        "what we implement, what had to be corrected, and its figures again with noise that keeps its ε.",
+        "for the noise of least expected variance. The idea is good, but the printed programme is not private. This "
+        "page shows what we implement, what we corrected, and the paper's figures with noise that satisfies ε-LDP.",
         result,
-        how="Expected variances are exact. Errors are exact given the people and the pilot's reports; those were drawn "
+        how="Expected variances are exact. Errors are exact given the people and the first round's reports, drawn "
         f"{result['runs']} times{_shorter(result)} (the paper: 100 runs).",
         implemented=IMPLEMENTED,
         corrected=CORRECTED,
         sections={
             "Figure 3: expected variance when the distribution is known": [
-                "Inputs on [−1, 1], rounding to knots included. *Limit* is what no unbiased ε-LDP mechanism can go "
-                "below, by a dual certificate of 64 cells. In brackets an independent computation with another solver.",
+                "Inputs on [−1, 1], including the variance of rounding to knots. *Limit* is a lower bound for every "
+                "unbiased ε-LDP mechanism, from a dual certificate with 64 cells. In brackets: an independent "
+                "computation with another solver.",
                 _variances(result),
                 frame.picture(
                     images, "aaa_variance", "Expected variance over the limit, against ε, for three distributions"
@@ -64,52 +71,52 @@ def page(result: dict[str, Any], images: str = "") -> str:
             ],
             "Figure 4: errors of means in two rounds": [
                 "n × mean squared error. *As published*: randomised response, a tenth of the people, lattice, no "
-                "reuse, right noise; in brackets an independent run. *Best* is the best one-round mechanism of all "
-                "papers. *s* is the share of our first round, and *taught / best* what we would pay if it taught the "
-                "truth exactly.",
+                "reuse, correctly scaled noise; in brackets: an independent run. *Best* is the best one-round "
+                "mechanism of all papers. *s* is the share of our first round, and *taught / best* the ratio we would "
+                "get if it revealed the distribution exactly.",
                 _errors(result),
                 _lost(result),
                 frame.picture(images, "aaa_errors", "Errors over the best one-round mechanism, synthetic people"),
             ],
             "Beyond the paper: other distributions": [
-                "Five answers of unequal popularity (`likert`), a normal clipped to heaps at both ends, a skewed "
-                "log-normal, two tents, and shares with many zeros. All five were seen before the last choice of the "
-                "plan (EM's price among the shapes), which the first decided.",
+                "Five answers of unequal popularity (`likert`), a normal distribution clipped at both ends, a skewed "
+                "log-normal, two triangles, and shares with many zeros. All five had been seen before the plan's last "
+                "parameter (EM's price among the shapes) was chosen, using the first.",
                 _fresh(result),
             ],
             "Figure 5: real columns": [
-                "All people of each column; *whole range* scales by the largest value, as the paper "
-                "does, otherwise by a range that an analyst would give.",
+                "All people of each column. *Whole range* scales by the largest value, as the paper does; otherwise "
+                "the range is one that an analyst would choose.",
                 _columns(result),
                 frame.picture(images, "aaa_columns", "Errors over the best one-round mechanism, real columns"),
             ],
             "Figures 6 and 8: share, bin size, noise range": [
-                "AAA as published; n × mean squared error. Bins of 0.125 (Gaussian) and 1 (Bernoulli) where they are "
-                "not what varies, s = 0.05, and q = 8 rather than the paper's 4, with which there is no unbiased "
+                "AAA as published; n × mean squared error. Bins of 0.125 (Gaussian) and 1 (Bernoulli) unless "
+                "they vary, s = 0.05, and q = 8 rather than the paper's 4, with which there is no unbiased "
                 "mechanism at ε = 0.5.",
                 _settings(result),
                 frame.picture(images, "aaa_bins", "Error against the bin size"),
             ],
             "Figure 7: several attributes": [
-                "n × the sum of squared errors over the attributes, each person answering k of them at ε/k. *Known* "
-                "knows every attribute's distribution without asking anybody: the most that adaptation could gain. "
-                "*As published* and *aaa* are two rounds of the n/d people who answer each question; "
+                "n × the sum of squared errors over the attributes; each person answers k of them at ε/k. *Known* is "
+                "given every attribute's distribution: the most that adaptation could gain. *As published* and *aaa* "
+                "are two rounds with the n/d people who answer each question; "
                 f"{result['dimensions'][0]['runs']} collections.",
                 _dimensions(result),
-                frame.picture(images, "aaa_dimensions", "Error over the best rival, many attributes"),
+                frame.picture(images, "aaa_dimensions", "Error over the best competitor, many attributes"),
             ],
             "Figures 1 and 2: the channels": [
                 frame.picture(images, "aaa_channel_gaussian", "Channel for N(0, 0.2²) at ε = 2"),
                 frame.picture(images, "aaa_channel_exponential", "Channel for Exp(6) at ε = 2"),
                 frame.picture(images, "aaa_channel_beta", "Channel for Beta(½, ½) at ε = 2"),
-                "Each column is the law of one input's report, exactly 2-LDP and exactly unbiased. Noise concentrates "
-                "around the input where people are, and rare far outputs pay for the unbiasedness, as the paper says "
-                "of its own.",
+                "Each column is the distribution of one input's report, exactly 2-LDP and exactly unbiased. Where many "
+                "people are, noise concentrates around the input, and rare outputs far away keep it unbiased, as the "
+                "paper says of its own.",
             ],
             "The solver": [
-                "CPU seconds of one thread, N(0, 0.2²), best of three up to N = 32: the paper's lattice with M = 3N, "
-                "free outputs with a bound for all real ones, and the table repaired and verified exactly, which is "
-                "what a plan waits for between its rounds. Sparse HiGHS in the same run, up to N = 32.",
+                "CPU seconds of one thread, N(0, 0.2²), best of three up to N = 32: the paper's lattice with M = 3N; "
+                "free outputs with a bound for all real ones; and the table repaired and verified exactly, which a "
+                "plan needs between its rounds. Sparse HiGHS in the same run, up to N = 32.",
                 _solver(result),
             ],
         },
@@ -122,7 +129,7 @@ def _shorter(result: dict[str, Any]) -> str:
 
 
 def _people(cell: dict[str, Any]) -> str:
-    return f"{cell['n']:,}".replace(",", " ")
+    return thousands(cell["n"])
 
 
 def _figure(value: float | None) -> str:
@@ -186,10 +193,10 @@ def _lost(result: dict[str, Any]) -> str:
     least = min(cell["taught"] / cell["methods"][cell["best"]]["mean"] for cell in lost)
     return (
         f"Bold: ours ties (within 2 %) or beats the best one-round mechanism. It does not in {len(lost)} of "
-        f"{len(result['error'])} cells: {said}. There all people are at the two ends, where Duchi is optimal without a "
-        "pilot. Whoever does not know that must ask some people by a mechanism that could tell: ours has "
-        f"{_excess(lost):.2f} times Duchi's variance there, so that even with a first round that taught the truth (of "
-        f"the share s, chosen for all distributions) the ratio would be {least:.3f} or more in these cells."
+        f"{len(result['error'])} cells: {said}. In these cells everyone is at one of the two ends, where Duchi is "
+        "optimal without a first round. A method that does not know this must ask some people with a mechanism that "
+        f"can find out; ours has {_excess(lost):.2f} times Duchi's variance there. So even if a first round with the "
+        f"share s, chosen for all distributions, revealed the truth, the ratio would be at least {least:.3f}."
     )
 
 
@@ -270,7 +277,7 @@ Curves = dict[str, dict[str, tuple[list[float], list[float]]]]
 
 
 def _ratios(cells: list[dict[str, Any]], title: str) -> Curves:
-    """Return errors over the best one-round mechanism against epsilon, a panel for each kind of people."""
+    """Return errors over the best one-round mechanism against epsilon, a panel for each distribution or column."""
     found: Curves = {}
     for cell in cells:
         name = cell[title] + (f", n = {_people(cell)}" if title == "people" else "")
@@ -283,7 +290,7 @@ def _ratios(cells: list[dict[str, Any]], title: str) -> Curves:
 
 
 def _bins(result: dict[str, Any]) -> Curves:
-    """Return errors over the least against the bin size."""
+    """Return errors relative to the least, against the bin size."""
     found: Curves = {}
     for cell in result["settings"]:
         sizes = {float(size): value["mean"] for size, value in cell["bin"].items() if value is not None}
@@ -294,7 +301,7 @@ def _bins(result: dict[str, Any]) -> Curves:
 
 
 def _many(result: dict[str, Any]) -> Curves:
-    """Return errors over the best rival's against epsilon."""
+    """Return errors relative to the best competitor's, against epsilon."""
     panel: dict[str, tuple[list[float], list[float]]] = {}
     for cell in result["dimensions"]:
         best = min(cell["k=1"][name] for name in accuracy.RIVALS)
@@ -328,7 +335,7 @@ def plots(result: dict[str, Any]) -> "dict[str, Figure]":
         "aaa_dimensions": panels(_many(result), "ε", "error / best rival", line=1.0),
     }
     for axes in found["aaa_variance"].axes:
-        axes.set_ylim(0.95, 2.5)  # Duchi at large epsilon would hide the rest
+        axes.set_ylim(0.95, 2.5)  # Duchi's values at large epsilon would flatten the other curves
     u = (np.arange(accuracy.POINTS) + 0.5) / accuracy.POINTS
     from scipy.special import ndtri
 

@@ -2,9 +2,9 @@
 
 [Wei et al., "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation"]
 
-Expected variances are exact. Errors are exact given the people and the pilot's reports (`aaa_core`); only those are
-drawn. AAA *as published* is the paper's protocol (generalised randomised response, a tenth of the people, lattice, no
-reuse) with noise that is private and of the right scale; *ours* is `Mean(method="aaa", people=n)`.
+Expected variances are exact. Errors are exact given the people and the first round's reports (`accuracy`); only those
+are drawn. AAA *as published* is the paper's protocol (generalised randomised response, a tenth of the people, lattice,
+no reuse) with noise that is private and of the right scale; *ours* is `Mean(method="aaa", people=n)`.
 """
 
 import math
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.blas import single_thread
-from discreet.mechanisms.base import Floats
 from discreet.optimize import adaptive_table, lattice_outputs, reach, solve, solve_highs
 from discreet.plans.mean.several import Means
 from discreet_papers import data
@@ -29,14 +29,14 @@ SYNTHETIC = ("gaussian", "exponential", "bernoulli")
 SIZES = (1_000, 10_000, 100_000)
 ERRORS = (0.5, 1.0, 2.0, 4.0)
 STAND_INS = (
-    "Columns that stand in for the paper's, which are not public or of other months: wages come with the package, taxi "
+    "Substitutes for the paper's columns, which are not public or cover other months: wages come with discreet; taxi "
     "rides and voltage are read from ../shared/data and are not part of the repository."
 )
-VENDORED = "Columns that come with the package stand in for the paper's."
+VENDORED = "Columns of discreet's demo data in place of the paper's."
 TARGETS = {16: 0.1, 32: 0.25, 64: 1.0, 100: 4.0}
 """Most seconds that a linear programme may take on one core, by its number of cells."""
 TIE = 1.02
-"""Within 2 % of the best one-round mechanism counts as a tie."""
+"""An error within 2 % of the best one-round mechanism's counts as a tie."""
 EARLIER: dict[str, tuple[tuple[float | None, float, float, float, float], ...]] = {
     "gauss01": (
         (None, 63.777, 63.772, 63.769, 63.771),
@@ -75,11 +75,11 @@ EARLIER_AS_PUBLISHED = {
     ("bernoulli", 10_000): (17.61, 4.355, 1.155, 0.2355),
     ("bernoulli", 100_000): (17.61, 4.355, 1.155, 0.2355),
 }
-"""An independent run of the published protocol with right noise: n MSE at the four epsilons, 100 repeats."""
+"""An independent run of the published protocol with correctly scaled noise: n MSE at the four epsilons, 100 repeats."""
 
 
 RUNS = 100
-"""Collections drawn, as in the paper; the noise of each is integrated."""
+"""Number of simulated collections, as in the paper; the second round's noise is integrated exactly."""
 STUDIED = (("gaussian", 1_000), ("gaussian", 10_000), ("bernoulli", 10_000))
 """People of Figures 6 and 8."""
 
@@ -159,7 +159,9 @@ def rows_of_many(job: Job) -> Floats:
         table = np.where(table <= -99999, np.nan, table)
         table = np.where(np.isnan(table), np.nanmin(table, axis=0), table)
     else:
-        table = np.column_stack([data._demo("income_cps", name)[:50_000] for name in ("wage", "age", "state_fips")])
+        table = np.column_stack(
+            [data.demo_column("income_cps", name)[:50_000] for name in ("wage", "age", "state_fips")]
+        )
     low, high = table.min(axis=0), table.max(axis=0)
     kept = high > low
     return np.asarray(2 * (table[:, kept] - low[kept]) / (high - low)[kept] - 1)
@@ -194,7 +196,7 @@ def summary(values: Iterable[float]) -> dict[str, float]:
 
 
 def compared(samples: list[Floats], epsilon: float, name: str, cells: int) -> Cell:
-    """Return n times the error of every method on the same people, one collection a sample."""
+    """Return n times the error of every method on the same people, one collection per sample."""
     drawn = list(enumerate(samples))
     different = list({id(x): x for x in samples}.values())  # a real column is always the same people
     found: Cell = {

@@ -1,4 +1,4 @@
-"""The comparison paper's conclusions, each with what was found and the verdict."""
+"""The comparison paper's conclusions, each with our finding and a verdict."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from discreet_papers.verdicts import FAILS, HOLDS, WRONG, Claims, claim
 
 
 def claims(result: dict[str, Any]) -> Claims:
-    """Return every claim that the results speak of."""
+    """Return every claim that the results can judge."""
     found: Claims = _at_equal_epsilon(result) + _figures(result)
     if result["data"]["is_the_papers"]:
         found = _columns(result) + found + _census()
@@ -17,10 +17,10 @@ def claims(result: dict[str, Any]) -> Claims:
 def _columns(result: dict[str, Any]) -> Claims:
     found: Claims = []
     notes = {
-        "k-RR": "as its text says; the other columns get weaker post-processing",
-        "bRAPPOR": f"the constants have ε = {result['constants']['rappor_epsilon']:.4f} whatever ε is asked for",
-        "CMS": "the printed factor needs e^(ε/2), the printed estimate a division by n",
-        "k-subset": "k is not given; this one is right only as ε goes to 0",
+        "k-RR": "as the text says; the other columns have weaker post-processing",
+        "bRAPPOR": f"the constants have ε = {result['constants']['rappor_epsilon']:.4f} whichever ε is requested",
+        "CMS": "the printed factor must use e^(ε/2), and the printed estimate must be divided by n",
+        "k-subset": "k is not given; this one is optimal only as ε goes to 0",
         "HR": "its authors' code plans for more blocks than it uses, and is biased there",
     }
     for column in result["columns"]:
@@ -46,7 +46,7 @@ def _count(cells: list[dict[str, Any]], label: str, post: str, among: tuple[str,
 
 
 def _excess(cells: list[dict[str, Any]], label: str, than: str, post: str) -> tuple[float, float]:
-    """Return the least and the largest excess of one oracle's mean error over another's, in per cent."""
+    """Return how much larger one oracle's mean error is than another's, in per cent: least and largest."""
     ratios = [100 * (c["oracles"][label][post]["mean"] / c["oracles"][than][post]["mean"] - 1) for c in cells]
     return min(ratios), max(ratios)
 
@@ -81,7 +81,7 @@ def _at_equal_epsilon(result: dict[str, Any]) -> Claims:
             not losers,
             "k-RR is k-subset with k = 1, the best k only for few values"
             + (f": not for {', '.join(losers)}" if losers else "")
-            + "; as published the other columns have weaker post-processing, k-subset the wrong k, RAPPOR less ε",
+            + "; as published, the other columns have weaker post-processing, k-subset the wrong k, RAPPOR a smaller ε",
         )
     )
     few = [cell for cell in medium if cell["n"] < 1000] or medium
@@ -92,7 +92,7 @@ def _at_equal_epsilon(result: dict[str, Any]) -> Claims:
             "at ε = 1 k-RR is best for small data sets",
             f"best or tied in {counted} of {len(few)} raw at equal ε",
             counted == len(few),
-            "the number of values decides, not the number of people: raw variances all fall as 1/n",
+            "the number of values matters, not the number of people: all raw variances fall as 1/n",
         )
     )
     seen = _count(everything, "k-subset", "raw")
@@ -117,7 +117,7 @@ def _at_equal_epsilon(result: dict[str, Any]) -> Claims:
             "CMS decodes with c = (e^ε + 1)/(e^ε − 1)",
             "E f̂ = r f + (1 − r)/2 with r = " + ", ".join(f"{r:.2f} (ε = {e})" for e, r in shrinkage.items()),
             WRONG if min(shrinkage.values()) < 0.999 else HOLDS,
-            "biased by up to (1 − r)/2 for rare values; with e^(ε/2) it is unbiased, and it is Basic RAPPOR at ε",
+            "biased by up to (1 − r)/2 for rare values; with e^(ε/2) it is unbiased and equals Basic RAPPOR at ε",
         )
     )
     wrong = [cell for cell in constants["hadamard"] if cell["blocks_used"] < cell["blocks_planned"]]
@@ -126,8 +126,8 @@ def _at_equal_epsilon(result: dict[str, Any]) -> Claims:
         found.append(
             claim(
                 "Tables II–IV, HR",
-                "HR as its public code has it",
-                f"{len(wrong)} of {len(constants['hadamard'])} cells use fewer blocks than they are mixed for; "
+                "HR as in its public code",
+                f"{len(wrong)} of {len(constants['hadamard'])} cells use fewer blocks than they are calibrated for; "
                 f"{worst['attribute']} at ε = {worst['epsilon']:g} really has ε = {worst['real_epsilon']:.3f}",
                 WRONG,
                 "private, but biased: an error of the public code, not of Hadamard response",
@@ -137,7 +137,7 @@ def _at_equal_epsilon(result: dict[str, Any]) -> Claims:
 
 
 def winners(result: dict[str, Any], figure: str, epsilon: float, kind: str = "published") -> dict[str, int]:
-    """Return how many points of a panel each curve is lowest in."""
+    """Return for each curve the number of points of a panel where it is lowest."""
     found: dict[str, int] = {}
     for cell in result["figures"]:
         if cell["figure"] == figure and cell["epsilon"] == epsilon:
@@ -170,7 +170,7 @@ def _figures(result: dict[str, Any]) -> Claims:
                 next(iter(seen)) == expected,
                 "the ratio of the geometric distribution is not given (0.8 here), nor the post-processing"
                 if next(iter(seen)) != expected
-                else "but only because RAPPOR's constants spend more than twice the ε",
+                else "but only because RAPPOR's constants use more than twice the ε",
             )
         )
     panels = (
@@ -186,14 +186,14 @@ def _figures(result: dict[str, Any]) -> Claims:
                 said,
                 f"as published {_told(seen, points)}; at equal ε with Norm-Sub {_told(fair, points)}",
                 2 * sum(seen.get(name, 0) for name in named) > points,
-                "every column has a post-processing of its own, and only k-RR the maximum of the likelihood",
+                "every column has its own post-processing, and only k-RR maximum likelihood",
             )
         )
     return found
 
 
 def _all_winners(result: dict[str, Any], epsilon: float, kind: str) -> dict[str, int]:
-    """Return `winners` of all figures together."""
+    """Return `winners` summed over all figures."""
     found: dict[str, int] = {}
     for figure in study.FIGURES:
         for name, count in winners(result, figure, epsilon, kind).items():
@@ -212,8 +212,8 @@ def _census() -> Claims:
         claim(
             "Tables II–IV, USCensus1990",
             "bRAPPOR's MAE on Race and PoB, at every ε and without spread",
-            f"not run (the file is not to be had); {told}",
+            f"not run (the file is not available); {told}",
             WRONG if close else FAILS,
-            "1/d is the error of an estimate that is zero everywhere: the mass was lost, the mechanism is not to blame",
+            "1/d is the error of an estimate that is zero everywhere: a fault of the run, not of the mechanism",
         )
     ]

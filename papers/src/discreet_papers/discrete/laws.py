@@ -1,12 +1,12 @@
-"""What the comparison paper's tables need: tallies of many runs, post-processing by name, and the columns' constants.
+"""Simulated tallies, post-processing and the candidates for the constants behind the comparison paper's tables.
 
 Tallies are drawn in one of two ways. For unary encodings (Basic RAPPOR, OUE, one-hot CMS) the bits are independent, so
-given the data the support count of v is Binomial(n_v, p) + Binomial(n - n_v, q), independently for every v: this *is*
-the law of the tally, drawn without any report. For every other oracle the counts of different values depend on each
-other and every run privatises every person with the mechanism itself (`real_counts`).
+given the data the support count of v is Binomial(n_v, p) + Binomial(n - n_v, q), independently for every v: this is the
+exact distribution of the tally, so no reports are needed. For every other oracle the counts of different values depend
+on each other, and every run privatises every person with the mechanism itself (`real_counts`).
 
-The paper gives neither constants nor post-processing. Each column has candidates; the first is the one that gives the
-printed numbers, the others are what a reader would have expected instead.
+The paper gives neither constants nor post-processing. Each column has candidates: the first reproduces the printed
+numbers, the others are what a reader would have expected instead.
 """
 
 import math
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.arrays import Counts, Floats
 from discreet.estimation.simplex import clip, norm_sub
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.basic_rappor import rappor
@@ -24,12 +25,9 @@ from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.unary import Unary
 from discreet.privacy.entropy import Entropy
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-
 
 def real_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Counts:
-    """Return support counts, a row a run: every person's report drawn and tallied (seeded: simulation)."""
+    """Return support counts, one row per run; every person's report is drawn (seeded) and tallied."""
     values = np.repeat(np.arange(len(counts)), counts)
     entropy = Entropy.seeded(seed)
     found = np.empty((runs, len(counts)), dtype=np.int64)
@@ -39,9 +37,9 @@ def real_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Coun
 
 
 def binomial_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Counts:
-    """Return support counts, a row a run, from two binomials a value: the joint law only for independent bits.
+    """Return support counts, one row per run, from two binomials per value.
 
-    For any oracle whose reports support v or not, each count alone has this law.
+    Each count alone has this distribution for any oracle; all counts together have it only if the bits are independent.
     """
     generator = np.random.default_rng(seed)
     shape, n = (runs, len(counts)), int(counts.sum())
@@ -51,7 +49,7 @@ def binomial_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> 
 
 
 def support_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Counts:
-    """Return support counts, a row a run, in the cheapest way that has the exact joint law."""
+    """Return support counts, one row per run, in the cheapest way that has the exact joint distribution."""
     draw = binomial_counts if isinstance(oracle, Unary) else real_counts
     return draw(oracle, counts, runs, seed)
 
@@ -60,10 +58,10 @@ def support_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> C
 
 
 def maximum_likelihood(counts: npt.ArrayLike, p: float, q: float) -> Floats:
-    """Return the distribution of largest likelihood given randomised response's counts.
+    """Return the maximum-likelihood distribution given the counts of randomised response.
 
-    Where f_v > 0, f_v = c_v / m - r with r = q / (p - q) (Karush, Kuhn, Tucker); m makes the sum one, and the positive
-    ones are the largest counts: as many as stay positive.
+    Where f_v > 0, f_v = c_v / m - r with r = q / (p - q) (Karush, Kuhn, Tucker). The positive frequencies belong to the
+    largest counts, as many as stay positive, and m makes their sum one.
 
     Examples
     --------
@@ -84,7 +82,7 @@ POST: dict[str, Callable[[Floats], Floats]] = {
     "cleared and divided": lambda f: clip(f),
     "Norm-Sub": lambda f: norm_sub(f),
 }
-"""What may be done to a vector of unbiased frequencies."""
+"""Post-processing of a vector of unbiased frequencies, by name."""
 
 
 def decode(oracle: Mechanism, support: Counts, n: int) -> Floats:
@@ -107,12 +105,12 @@ def errors(estimates: Floats, truth: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class PublicHadamard:
-    """Hadamard response as its authors' public class for all epsilons has it, miscalibration included.
+    """Hadamard response as implemented by its authors' public class for all epsilons, with its miscalibration.
 
     Blocks of width b; a report is uniform with probability 2B / (2B - 1 + e^epsilon), otherwise uniform over S_x, and
     column 0 is drawn again. B = 2^floor(log2 e^epsilon) is planned, but only ceil(size / (b-1)) <= B blocks are used.
-    The decoding is right for the blocks that are used, the mixing for those that were planned: with fewer blocks the
-    reports say less than the decoding believes. Never less private than claimed, only biased.
+    The decoding assumes the blocks that are used, the mixing those that were planned. With fewer blocks the reports
+    carry less information than the decoding assumes: they are at least as private as claimed, but biased.
 
     Described from github.com/zitengsun/hadamard_response (class Hadamard_Rand_general); none of its code is here.
     """
@@ -132,17 +130,17 @@ class PublicHadamard:
 
     @property
     def used(self) -> int:
-        """Number of blocks that are used."""
+        """Number of blocks in use."""
         return -(-self.size // (self.width - 1))
 
     @property
     def real_epsilon(self) -> float:
-        """The epsilon that its reports have."""
+        """The actual epsilon of its reports."""
         law = self.law()
         return float(np.log(law.max() / law.min()))
 
     def signs(self) -> npt.NDArray[np.bool_]:
-        """Return whether a column (column 0 of each block left out) is in S_x: a row a value."""
+        """Return whether a column (without column 0 of each block) is in S_x, one row per value."""
         columns = np.arange(1, self.width)
         block, row = np.divmod(np.arange(self.size), self.width - 1)
         inside = np.zeros((self.size, self.used, self.width - 1), dtype=bool)
@@ -156,7 +154,7 @@ class PublicHadamard:
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def estimates(self, counts: Counts, runs: int, seed: int) -> Iterator[tuple[Floats, Counts]]:
-        """Give each run's raw frequencies and the counts they are of, the values in the class's random order."""
+        """Yield each run's raw frequencies and the true counts, with the values in the class's random order."""
         generator = np.random.default_rng(seed)
         law, inside = self.law(), self.signs()
         half, e, n = self.width // 2, math.exp(self.epsilon), int(counts.sum())
@@ -174,7 +172,7 @@ class PublicHadamard:
 
 
 def column_errors(column: str, epsilon: float, counts: Counts, runs: int, seed: int) -> dict[str, Floats]:
-    """Return the runs' errors of every candidate for one printed column; the first is the one that fits."""
+    """Return the errors of all runs for every candidate for one printed column; the first candidate is the best fit."""
     return COLUMNS[column](epsilon, counts, runs, seed)
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.text import thousands
 from discreet_papers import frame
 from discreet_papers.discrete import study
 from discreet_papers.discrete.laws import COLUMNS
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 IMPLEMENTED = (
-    ("II.A, II.B", "RR, k-RR", "`randomized-response`", "p + (d−1) q = 1 exactly; constrained maximum likelihood here"),
-    ("II.C", "k-subset", "`subset-selection`", "exactly k values; the k of least exact variance unless given"),
+    ("II.A, II.B", "RR, k-RR", "`randomized-response`", "p + (d−1) q = 1 exactly; constrained maximum likelihood"),
+    ("II.C", "k-subset", "`subset-selection`", "exactly k values; by default the k of least exact variance"),
     ("II.D", "Basic RAPPOR", "`basic-rappor`; `rappor(size, q=, p=, f=)`", "calibrated to ε; or its own constants"),
     ("II.E", "CMS", "`count-mean-sketch`", "one-hot as in the paper, or Apple's sketch"),
-    ("II.F", "HR", "`hadamard-response`", "simple, or in blocks calibrated with the blocks really used"),
-    ("[14]", "OUE, OLH", "`optimized-unary`, `local-hashing`", "named by the paper as further work"),
+    ("II.F", "HR", "`hadamard-response`", "simple, or in blocks and calibrated for the blocks in use"),
+    ("[14]", "OUE, OLH", "`optimized-unary`, `local-hashing`", "future work according to the paper"),
     ("beyond", "HRR, PGR", "`hadamard-randomized-response`, `projective-geometry`", "short reports"),
 )
 
@@ -28,30 +29,30 @@ def page(result: dict[str, Any], images: str = "") -> str:
     published = [_published_text(result), *_published_tables(result)] if result["data"]["is_the_papers"] else None
     return frame.page(
         "discrete",
-        "Discrete distributions: a comparison, and what it compared",
+        "Discrete distributions: five mechanisms compared",
         "Ba Dung Le and Tanveer Zia, *Discrete Distribution Estimation with Local Differential Privacy: A Comparative "
         "Analysis*. Five algorithms on Statlog, Adult and USCensus1990 at ε = 0.5, 1 and 2, by mean absolute error "
-        "(MAE). Below: what we implement of it, what had to be corrected, its tables again as published, and the same "
-        "question asked fairly: every oracle at the same ε, with the same post-processing.",
+        "(MAE). This page shows what we implement, what we corrected, the paper's tables as published, and a fair "
+        "comparison: every oracle at the same ε, with the same post-processing.",
         result,
-        how=f"{result['runs']} runs a cell of the tables (the paper: {study.PRINTED_RUNS}). Support counts of unary "
-        "encodings (Basic RAPPOR, OUE) are drawn from their exact law, two binomials a value; for all other oracles "
-        "every person's report is drawn and tallied in every run.",
+        how=f"{result['runs']} runs per cell of the tables (the paper: {study.PRINTED_RUNS}). Support counts of unary "
+        "encodings (Basic RAPPOR, OUE) are drawn from their exact distribution, two binomials per value; for all other "
+        "oracles every person's report is drawn and tallied in every run.",
         implemented=IMPLEMENTED,
         corrected=_corrections(result),
         sections=({"Tables II to IV as published": published} if published else {})
         | {
-            "The same question at equal ε": [
+            "The comparison at equal ε": [
                 f"MAE ± its standard error over {result['runs']} runs. Bold: best, or tied with the best within "
-                f"{study.TIE:g} standard errors of the difference, or by law: where the best k is 1, k-RR, k-subset "
-                "and HR in blocks of two columns are one and the same channel, and differ by noise. One-hot CMS is "
-                "Basic RAPPOR, weight for weight, and has no column of its own.",
+                f"{study.TIE:g} standard errors of the difference, or identical to it: where the best k is 1, k-RR, "
+                "k-subset and HR in blocks of two columns are the same channel and differ only by noise. One-hot CMS "
+                "is the same mechanism as Basic RAPPOR and has no column of its own.",
                 *_equal_tables(result),
                 _ratios(result),
             ],
             "Figures 2 to 5": [
-                f"Geometric data (the ratio is not in the paper; {study.SHARE} here), above as published, below at "
-                "equal ε after Norm-Sub. The paper prints only pictures, so the shapes can be compared and not the "
+                f"Geometric data (the ratio is not in the paper; {study.SHARE} here). Top: as published; bottom: at "
+                "equal ε, after Norm-Sub. The paper prints only plots, so we can compare the shapes but not the "
                 "numbers.",
                 *[
                     frame.picture(
@@ -63,7 +64,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 ],
             ],
         },
-        takes=("minutes; finished cells are kept in out/reproduce", "seconds, fewer runs"),
+        takes=("minutes; finished cells are stored in out/reproduce", "seconds, with fewer runs"),
     )
 
 
@@ -71,15 +72,15 @@ def _corrections(result: dict[str, Any]) -> list[str]:
     constants = result["constants"]
     worst = max(constants["subset"], key=lambda cell: cell["variance_ratio"])
     return [
-        f"**Basic RAPPOR** is given its own constants (q = 0.75, p = 0.5, f = 0), whose ε is "
-        f"{constants['rappor_epsilon']:.4f} at every row of the tables. `basic-rappor` is calibrated to ε; "
-        "`rappor` takes the constants, takes no ε, and says which one they have.",
+        f"**Basic RAPPOR** was run with its own constants (q = 0.75, p = 0.5, f = 0), whose ε is "
+        f"{constants['rappor_epsilon']:.4f} in every row of the tables. `basic-rappor` is calibrated to ε; "
+        "`rappor` takes the constants instead of ε and reports the ε they have.",
         "**CMS** flips with probability 1/(e^(ε/2) + 1), decodes with c = (e^(ε/2) + 1)/(e^(ε/2) − 1) and "
         "divides by n. As printed it is biased (see the verdicts).",
         f"**k-subset** was run with k = ⌊d/2⌋. The best k is smaller; at {worst['attribute']}, ε = "
         f"{worst['epsilon']:g} it is {worst['best_k']} instead of {worst['published_k']} and the variance "
         f"{worst['variance_ratio']:.2f} times smaller. The printed inclusion probability is that of one set.",
-        "**HR** in blocks is calibrated here for the blocks that are used. The printed estimator holds for one "
+        "**HR** in blocks is calibrated here for the blocks in use. The printed estimator holds for one "
         "block only; c'(v) counts all reports in S_v.",
         "**RR**: ε is |ln(p/(1−p))|; the printed one is negative for p < 1/2.",
     ]
@@ -92,11 +93,12 @@ def _published_text(result: dict[str, Any]) -> str:
         rows += [("", name, f"{z:.1f}", "") for name, z in column["others"].items()]
     fits = table(["column", "constants and post-processing", "rms z", "verdict"], rows, left=2)
     return (
-        "The paper does not say which constants and post-processing it used. The first line of each column is what "
-        "gives its 18 printed means; z counts the distance in standard errors (its 100 runs, ours, and rounding), so a "
-        "right guess has rms z near 1. *Cleared* means negative frequencies set to zero and nothing else. So every "
-        "column has a post-processing of its own, and one has an ε of its own: the tables do not compare mechanisms on "
-        "equal terms. This is inference from the numbers; the authors' scripts were not to be had.\n\n" + fits
+        "The paper does not say which constants and post-processing it used. The first line of each column is the "
+        "choice that reproduces its 18 printed means; z is the distance in standard errors (from its 100 runs, ours, "
+        "and rounding), so a right guess has an rms z near 1. *Cleared* means that negative frequencies are set to "
+        "zero and nothing else. Every column has its own post-processing, and one its own ε, so the tables do not "
+        "compare the mechanisms on equal terms. We infer this from the numbers; the authors' scripts were not "
+        "available.\n\n" + fits
     )
 
 
@@ -144,7 +146,7 @@ def _ratios(result: dict[str, Any]) -> str:
 
 
 def plots(result: dict[str, Any]) -> "dict[str, Figure]":
-    """Return Figures 2 to 5: three epsilons side by side, as published above, at equal epsilon below."""
+    """Return Figures 2 to 5: three epsilons side by side, as published (top) and at equal epsilon (bottom)."""
     return {f"discrete_figure_{figure}": _figure(result, figure) for figure in study.FIGURES}
 
 
@@ -176,7 +178,7 @@ def _figure(result: dict[str, Any], figure: str) -> "Figure":
             axes[row, place].set_xscale("log")
             axes[row, place].set_yscale("log")
             axes[row, place].set_xlabel("people", fontsize=8)
-            axes[row, place].set_xticks(people, [f"{n // 1000} 000" for n in people], fontsize=7)
+            axes[row, place].set_xticks(people, [thousands(n) for n in people], fontsize=7)
             axes[row, place].set_xticks([], minor=True)
     for row in (0, 1):
         axes[row, 0].set_ylabel(f"MAE, d = {size}", fontsize=8)

@@ -1,9 +1,9 @@
-"""Discrete distributions compared: Tables II to IV and Figures 2 to 5, as published and at equal epsilon.
+"""Discrete distributions: Tables II to IV and Figures 2 to 5, as published and at equal epsilon.
 
 [Le and Zia, "Discrete Distribution Estimation with Local Differential Privacy: A Comparative Analysis"]
 
-As published: every column with the constants and the post-processing that give it (`discrete_laws`). At equal epsilon:
-every oracle of the registry, raw and after Norm-Sub, on the same people. The error is the paper's MAE throughout.
+As published: every column with the constants and the post-processing that reproduce it (`laws`). At equal epsilon:
+every oracle of the registry, raw and after Norm-Sub, on the same people. The error is always the paper's MAE.
 """
 
 import math
@@ -75,16 +75,16 @@ ORACLES: dict[str, tuple[str, dict[str, Any]]] = {
     "HRR": ("hadamard-randomized-response", {}),
     "PGR": ("projective-geometry", {}),
 }
-"""The oracles at equal epsilon. One-hot CMS is not listed: it is Basic RAPPOR, weight for weight."""
+"""The oracles at equal epsilon. One-hot CMS is left out: it is the same mechanism as Basic RAPPOR."""
 PAPERS_OWN = ("k-RR", "k-subset", "Basic RAPPOR", "HR")
 SHARE = 0.8
 """The geometric distribution's ratio. The paper does not give it; this is the public Hadamard code's default."""
 FIGURES = {"2": (20, False), "3": (100, False), "4": (100, True), "5": (500, True)}
-"""Figure: number of categories, and whether its data sets are the large ones."""
+"""The number of categories of each figure, and whether its data sets are the large ones."""
 TIE = 3.0
-"""Means closer than so many standard errors of their difference are called tied."""
+"""Two means are tied if they differ by less than this many standard errors of the difference."""
 SAME = 1e-6
-"""Oracles whose exact variances are closer than this are the same channel: tied by law, whatever the noise says."""
+"""Oracles whose exact variances differ by less than this are the same channel: tied, whatever a simulation says."""
 
 
 def run(job: Job) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def summary(found: Floats) -> dict[str, float]:
 def published_cell(column: data.Column, epsilon: float, runs: int) -> Cell:
     """Return every candidate of every printed column for one attribute, with its distance from the printed mean.
 
-    z counts in standard errors: of the paper's runs, of ours, and of rounding to three digits.
+    z is the distance in standard errors, from the paper's runs, our runs, and rounding to three digits.
     """
     printed = PRINTED[epsilon].get(column.name) if column.paper else None
     found: dict[str, Any] = {}
@@ -175,14 +175,14 @@ def equal_cell(column: data.Column, epsilon: float, runs: int) -> Cell:
 
 
 def figure_people(large: bool, quick: bool) -> tuple[int, ...]:
-    """Return the numbers of people on the axis of a figure."""
+    """Return the numbers of people on a figure's axis."""
     if large:
         return (100_000,) if quick else (50_000, 100_000, 200_000, 400_000)
     return (5_000, 20_000) if quick else (1_000, 2_000, 5_000, 10_000, 20_000)
 
 
 def figure_runs(large: bool, quick: bool) -> int:
-    """Return how often each point of a figure is run."""
+    """Return the number of runs for each point of a figure."""
     if quick:
         return 3 if large else 10
     return 20 if large else 100
@@ -195,7 +195,7 @@ def geometric_counts(size: int, n: int, seed: int) -> Counts:
 
 
 def figure_cell(figure: str, size: int, epsilon: float, n: int, runs: int) -> Cell:
-    """Return one point of every curve: the printed columns as they fit, and the oracles at equal epsilon."""
+    """Return one point of every curve: the best fits for the printed columns, and the oracles at equal epsilon."""
     seed = seed_of("figure", figure, epsilon, n)
     counts = geometric_counts(size, n, seed)
     published = {name: summary(_fitting(name, epsilon, counts, runs, seed)) for name in COLUMNS}
@@ -213,7 +213,7 @@ def figure_cell(figure: str, size: int, epsilon: float, n: int, runs: int) -> Ce
 
 
 def _fitting(name: str, epsilon: float, counts: Counts, runs: int, seed: int) -> Floats:
-    """Return the errors of the candidate that fits a printed column, without running the others where they cost."""
+    """Return the errors of the best-fitting candidate for a printed column, skipping others that are expensive."""
     if name == "k-subset":
         oracle = mechanism("subset-selection", epsilon, size=len(counts), k=len(counts) // 2)
         n = int(counts.sum())
@@ -246,7 +246,7 @@ def fitted_columns(published: list[Cell]) -> list[dict[str, Any]]:
 
 
 def constants(columns: list[data.Column]) -> dict[str, Any]:
-    """Return what can be computed without running anything: real epsilons, biases, costs of a wrong k."""
+    """Return what can be computed without a simulation: actual epsilons, biases, and the cost of a wrong k."""
     constant = rappor(8)
     hadamard = []
     subsets = []
@@ -298,7 +298,7 @@ def best_or_tied(cell: Cell, label: str, post: str, among: tuple[str, ...] | Non
     """Return whether no oracle's mean error is lower than this one's by more than `TIE` standard errors.
 
     With ``by_law`` an oracle that is the same channel (k-RR and k-subset with k = 1) does not count: its error differs
-    by noise only, and among so many comparisons some noise exceeds three standard errors.
+    only by noise, and in so many comparisons some noise exceeds three standard errors.
     """
     one, found = cell["oracles"][label], cell["oracles"]
     rivals = [found[name] for name in (among or tuple(found)) if name != label]
@@ -318,7 +318,7 @@ def strictly_best(cell: Cell, label: str, post: str, among: tuple[str, ...] | No
 
 
 def claims(result: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the paper's conclusions with what was found and the verdict."""
+    """Return the paper's conclusions with our findings and verdicts."""
     from discreet_papers.discrete.claims import claims as all_claims
 
     return all_claims(result)

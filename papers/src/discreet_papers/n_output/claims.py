@@ -1,4 +1,4 @@
-"""The N-output paper's claims, each with what was found and the verdict."""
+"""The N-output paper's claims, each with our finding and a verdict."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def spans(intervals: list[list[float]]) -> str:
 
 
 def claims(result: dict[str, Any]) -> Claims:
-    """Return every claim that the results speak of."""
+    """Return every claim that the results can judge."""
     return [
         *_tables(result),
         *_figure(result),
@@ -45,10 +45,10 @@ def _tables(result: dict[str, Any]) -> Claims:
         ),
         claim(
             "Table 2",
-            f"1, 2, 3, … bits are enough up to ε = {printed}",
+            f"1, 2, 3, … bits suffice up to ε = {printed}",
             "up to " + ", ".join(f"{row['until_more_than']:.4f}" for row in rows),
             WRONG if matches else FAILS,
-            failed="printed is where the best N leaves 2 and then *reaches* 4, 8, 16, …: "
+            failed="the printed values are where the best N leaves 2 and then *reaches* 4, 8, 16, …: "
             + ", ".join(f"{value:.4f}" for value in reached)
             + "; N = 4 needs two bits, not three",
         ),
@@ -71,7 +71,7 @@ def _figure(result: dict[str, Any]) -> Claims:
             "N-output beats PM-sub for ε < 3.5 and 3.7 < ε < 4.15",
             f"{spans(published['better'])}",
             near,
-            "a third, narrow interval is not mentioned",
+            "the paper does not mention a third, narrow interval",
         ),
         claim(
             "Figure 2",
@@ -84,10 +84,10 @@ def _figure(result: dict[str, Any]) -> Claims:
             "equation 12",
             "gives the optimal p0 for odd N",
             f"with the best p0 up to {gain['gain_of_best_p0']:.2f} % less variance (ε = {gain['epsilon']:g}); "
-            f"N-output then beats PM-sub on {spans(corrected['better'])}",
+            f"N-output then beats PM-sub for {spans(corrected['better'])}",
             WRONG if gain["gain_of_best_p0"] > 0.01 else HOLDS,
             failed="it makes two peaks equal along Theorem 4's curve instead of minimising the larger one"
-            + ("; the hole between 3.5 and 3.7 is its doing" if hole else ""),
+            + ("; it causes the gap between 3.5 and 3.7" if hole else ""),
         ),
     ]
 
@@ -104,7 +104,7 @@ def _algorithm(result: dict[str, Any]) -> Claims:
             f"{found['literal_true']:.4f} (claimed {found['literal_claimed']:.4f}); the right one is N = "
             f"{found['right_outputs']} with {found['right']:.4f}",
             WRONG if found["literal_true"] > 1.001 * found["right"] else HOLDS,
-            failed="the test is the wrong way round: Theorem 4 holds while the last peak is the highest",
+            failed="the test is reversed: Theorem 4 holds while the last peak is the highest",
         ),
         claim(
             "Lemma 6",
@@ -130,7 +130,7 @@ def _hybrids(result: dict[str, Any]) -> Claims:
             f"PM-opt is below it from ε = {found['pm_opt_from']:.3f} (by {found['pm_opt_gain_at_8']:.1f} % at 8); "
             f"minimax is below it everywhere, HM-NP being {min(above):.1f} to {max(above):.1f} % above",
             WRONG if found["pm_opt_gain_at_8"] > 0 or max(above) > 1 else HOLDS,
-            failed="PM-opt was not compared, and the family is far from the optimum",
+            failed="the paper does not compare PM-opt, and its family is far from the optimum",
         ),
         claim(
             "4.1",
@@ -143,16 +143,16 @@ def _hybrids(result: dict[str, Any]) -> Claims:
         claim(
             "4.1, example",
             f"at ε = 4 HM-TP needs {PRINTED_BITS['HM-TP']:g} bits on average, HM-NP {PRINTED_BITS['HM-NP']:g}",
-            f"{bits['HM-TP']['bits']:.2f} and {bits['HM-NP']['bits']:.2f}, and one more to say which part it was",
+            f"{bits['HM-TP']['bits']:.2f} and {bits['HM-NP']['bits']:.2f}, plus one to name the part of the hybrid",
             WRONG if any(abs(bits[name]["bits"] - told) > 0.1 for name, told in PRINTED_BITS.items()) else HOLDS,
             failed="HM-TP's bits were not weighted by its share",
         ),
         claim(
             "not in the paper",
-            "(ours) three bits are enough to beat HM-NP for ε = 1 to 5",
+            "(ours) three bits suffice to beat HM-NP for ε = 1 to 5",
             f"minimax with 8 outputs is below HM-NP in {beaten} of {len(three)}",
             beaten == len(three),
-            "outputs and probabilities by linear programming, not restricted to the paper's family",
+            "outputs and probabilities come from linear programming, not from the paper's family",
         ),
     ]
 
@@ -217,7 +217,7 @@ def _means(result: dict[str, Any]) -> Claims:
             + ", ".join(f"{name} in {count}" for name, count in sorted(winners.items(), key=lambda item: -item[1]))
             + f" of {len(cells)} cells; they differ by up to a factor of {spread:.2f}",
             len(winners) > 1 and spread < 2,
-            "the worst case, which HM-NP has the least of, says little about the error on people who are in the middle",
+            "HM-NP has the least worst case, which says little about the error for people in the middle",
         ),
         claim(
             "5.1, equation 3",
@@ -226,7 +226,7 @@ def _means(result: dict[str, Any]) -> Claims:
             f"{max(costs):.2f} times that with k = 1; it is ahead of HM-NP in {ahead[0]} of {len(split)} columns with "
             f"the paper's k, in {ahead[1]} with k = 1",
             WRONG if ahead[1] > ahead[0] else HOLDS,
-            failed="the rivals are given the worse k: the comparison is of k, not of mechanisms",
+            failed="the competitors were given the worse k, so this compares values of k, not mechanisms",
         ),
     ]
 
@@ -257,7 +257,7 @@ def _distributions(result: dict[str, Any]) -> Claims:
             f"in {_each(fair)} of {len(cells)} cells each; its W₁ is {min(ratios):.2f} to {max(ratios):.2f} times that "
             f"of SW with EMS. Against SW as released: in {_each(broken)}",
             HOLDS if sum(fair.values()) == total else WRONG if 2 * sum(fair.values()) < sum(broken.values()) else FAILS,
-            failed="the released Square Wave takes a density for a probability: every report lies inside the window, "
+            failed="the released Square Wave uses a density as a probability: every report lies inside the window, "
             "which is neither private nor what its EM expects",
         ),
         claim(
@@ -266,7 +266,7 @@ def _distributions(result: dict[str, Any]) -> Claims:
             f"at ε ≤ 2 worse than 2PEM in {poor} of {len(small)} cells if it stops as 2PEM does; with smoothing (EMS) "
             f"and Square Wave's stop better in {good}",
             good == 0,
-            failed="it stops after a few steps: an artefact of the stopping rule, not of the two kinds of reports",
+            failed="EM stops after a few steps: this is due to the stopping rule, not to the two kinds of reports",
         ),
         claim(
             "not in the paper",

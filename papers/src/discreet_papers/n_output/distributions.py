@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from discreet import metrics
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.estimation.em import em
 from discreet.estimation.simplex import norm_sub
-from discreet.mechanisms.base import Floats
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import Bucket
@@ -27,10 +27,10 @@ from discreet_papers.n_output.means import Attribute
 BINS = 1024
 UNIT = Interval(-1, 1)
 STOP = 1e-5
-"""The paper's tau; per report, as its code has it."""
+"""The paper's tau, per report as in its code."""
 METRICS = {"w1": "Wasserstein distance", "variance": "Error of the variance", "quantiles": "Error of the deciles"}
 ORACLES = {"DE": "randomized-response", "OUE": "optimized-unary"}
-"""Direct and optimised unary encoding of 1024 values, mended by Norm-Sub."""
+"""Direct and optimised unary encoding of 1024 values, followed by Norm-Sub."""
 PLANS: dict[str, dict[str, Any]] = {
     "SW + EMS": {"method": "square-wave-ems"},
     "SW + EM": {"method": "square-wave-em"},
@@ -39,13 +39,13 @@ PLANS: dict[str, dict[str, Any]] = {
     "HM-NP + EMS": {"method": "hybrid-np-ems"},
     "auto": {"method": "auto"},
 }
-"""Methods that are plans; a tolerance of None is `STOP` times the number of reports."""
+"""Methods that plans offer; a tolerance of None means `STOP` times the number of reports."""
 RELEASED = "SW as released"
 LABELS = (*ORACLES, RELEASED, *PLANS)
 
 
 def distributions_cell(attribute: Attribute, epsilon: float, runs: int) -> Cell:
-    """Return the errors of all methods on one attribute; ours, the slowest, is run a fifth as often."""
+    """Return the errors of all methods on one attribute; ours is the slowest and has a fifth of the runs."""
     values = attribute.people(seed_of("people", attribute.name))
     place = Bucket(UNIT, BINS).encode(values).inputs
     truth = np.bincount(place, minlength=BINS) / values.size
@@ -101,8 +101,8 @@ def _plan(plan: Distribution, values: Floats, seed: int) -> Floats:
 def _released(epsilon: float, values: Floats, seed: int) -> Floats:
     """Return what the released Square Wave gives from epsilon = 0.843 on: every report inside the window, then EM.
 
-    Its sampler takes the density in the window for the probability of the window, which is then above one. Nothing is
-    private here: a report from outside the window never comes.
+    Its sampler uses the density in the window as the probability of the window, which is then above one. It is not
+    private: there is never a report from outside the window.
     """
     source = mechanism("square-wave", epsilon)
     rng = np.random.default_rng(seed)

@@ -1,12 +1,12 @@
 """Means in the N-output paper's settings (Figure 3): the error of one attribute of many, exact given the people.
 
-Of n people a share k / dim is asked for this attribute, at epsilon / k each. With m = n k / dim reporters chosen at
-random and mean noise variance v, the mean of the reporters has
+A share k / dim of the n people is asked for this attribute, with epsilon / k each. With m = n k / dim reporters chosen
+at random and mean noise variance v, the mean of the reports has
 
     MSE = (v + (1 - k/dim) Var X) / m,
 
-the last term for who happened to be asked. Nothing is simulated for one-round mechanisms. For AAA and NP-AAA v comes
-from `aaa_core`: exact given the pilot's reports, which are drawn.
+where the last term accounts for the random choice of reporters. One-round mechanisms are not simulated. For AAA and
+NP-AAA, v comes from `aaa.accuracy` and is exact given the first round's reports, which are drawn.
 """
 
 import math
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.mechanisms.base import Floats
+from discreet.arrays import Floats
 from discreet.plans.mean.adaptive import Adaptive
 from discreet_papers import data
 from discreet_papers.aaa import accuracy
@@ -30,9 +30,9 @@ ONE_ROUND = {
     "HM-NP": "hybrid-np",
     "minimax": "minimax",
 }
-"""The paper's one-round mechanisms, and ours of least worst case."""
+"""The paper's one-round mechanisms, and our mechanism of least worst-case variance."""
 SAMPLED = ("three-output", "PM-sub", "HM-TP")
-"""Those that get k > 1 from equation 3; the others have k = 1 in the paper."""
+"""The mechanisms for which the paper uses equation 3 and so k > 1; the others have k = 1."""
 ADAPTIVE = ("AAA", "NP-AAA")
 BETA = (3.0, 2.0)
 
@@ -49,7 +49,7 @@ class Attribute:
 
     @property
     def reporters(self) -> int:
-        """How many people are asked for it if each answers one attribute."""
+        """Number of people asked for this attribute if each person answers one."""
         return round(self.n / self.dimensions)
 
     def people(self, seed: int) -> Floats:
@@ -58,7 +58,7 @@ class Attribute:
 
 
 def attributes(job: Job) -> list[Attribute]:
-    """Return Beta(3, 2) and the columns that stand for NYtaxi and Voltage."""
+    """Return Beta(3, 2) and the columns in place of NYtaxi and Voltage."""
     points = (np.arange(accuracy.POINTS) + 0.5) / accuracy.POINTS
     from scipy.special import betaincinv
 
@@ -83,7 +83,7 @@ def answers(epsilon: float, dimensions: int) -> int:
 
 
 def error(attribute: Attribute, variance: float, k: int = 1) -> float:
-    """Return the root mean squared error of the mean of the reporters."""
+    """Return the root mean squared error of the mean."""
     share = k / attribute.dimensions
     return math.sqrt((variance + (1 - share) * float(attribute.x.var())) / (attribute.n * share))
 

@@ -18,39 +18,39 @@ IMPLEMENTED = (
     ("4.1", "HM-TP, HM-NP", "`hybrid-tp`, `hybrid-np`", "Theorem 8 for every N, N = 2 and 3 included"),
     ("4.2", "2PEM", '`Distribution(method="hybrid-np-2pem")`', "see the distribution methods"),
     ("4.3", "NP-AAA", '`Mean(method="np-aaa")`', "reuse of the first round, weighted"),
-    ("beyond", "—", "`minimax`", "the least worst case of all unbiased mechanisms"),
+    ("beyond", "—", "`minimax`", "least worst case of all unbiased mechanisms"),
 )
 CORRECTED = (
-    "**Algorithm 2, line 8** is reversed; it must ask whether the last peak is at least the first one (Var_n ≥ Var_1). "
+    "**Algorithm 2, line 8** is reversed; it must test whether the last peak is at least the first (Var_n ≥ Var_1). "
     "Line 18 means Ω₂, not Ω₁, and the test that N is too large is missing.",
     "**Equation 11** needs p₀ for output 0 when N is odd; with p the probabilities do not sum to one.",
     "**Equation 12** is not the best p₀ for odd N ≥ 5; we search p₀ (one variable).",
     "**Theorem 8** needs a_n in D, and does not cover N = 2 and N = 3 with p₀ < p; written with the last line of the "
     "second moment it covers every N.",
-    "**Table 2** and the example of bits count N = 4, 8, 16, … one bit too many and forget the bit that says which "
-    "part of the hybrid it was.",
+    "**Table 2** and the example of bits count one bit too many for N = 4, 8, 16, … and omit the bit that says which "
+    "part of the hybrid was used.",
     "**The released sampler** is not private for N ≥ 4 (some outputs have probability zero for some inputs). Ours "
     "samples a table whose exact ratio is the certificate.",
 )
 
 SHOWN = ("DE", "OUE", RELEASED, "SW + EMS", "HM-NP + 2PEM", "auto")
-"""Curves of Figure 4; the table has them all."""
+"""Curves of Figure 4; the table has all methods."""
 
 
 def page(result: dict[str, Any], images: str = "") -> str:
     """Return the page in Markdown."""
     return frame.page(
         "n-output",
-        "The N-output mechanism: its tables and figures again, and the limit",
+        "The N-output mechanism, its hybrids, and the limit",
         "The paper generalises Duchi's two outputs and the three-output mechanism to N outputs, and mixes it with "
-        "PM-sub (HM-NP). Below: what we implement of it, what had to be corrected, its tables and thresholds from "
-        "exact functions, how far all of it is from the least possible worst case, and its experiments again with "
+        "PM-sub (HM-NP). This page shows what we implement, what we corrected, the paper's tables and thresholds from "
+        "exact functions, how far its mechanisms are from the least possible worst case, and its experiments with "
         "samplers that are private.",
         result,
         how="Tables 1 and 2, Figure 2 and all worst cases are exact. Errors of means are exact for one-round "
-        f"mechanisms; for AAA and NP-AAA given the pilot's reports, which were drawn {result['repeats']['pilots']} "
-        f"times (the paper: 100). Distributions were simulated {result['repeats']['distributions']} times, `auto` a "
-        "fifth as often.",
+        "mechanisms, and for AAA and NP-AAA exact given the first round's reports, drawn "
+        f"{result['repeats']['pilots']} times (the paper: 100). Distributions were simulated "
+        f"{result['repeats']['distributions']} times, `auto` a fifth as often.",
         implemented=IMPLEMENTED,
         corrected=CORRECTED,
         sections={
@@ -60,7 +60,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 frame.picture(images, "n_output_figure_2", "PM-sub over N-output less one, in per cent, against ε")
             ],
             "Worst-case variance and the limit": [
-                "Exact for the mechanisms that run (lattices and whole weights included), on inputs from −1 to 1. "
+                "Exact for the actual mechanisms (on their lattices, with integer weights), on inputs from −1 to 1. "
                 "`minimax` is a table close to the least worst case of any unbiased ε-LDP mechanism; in three bits it "
                 "has eight outputs. Bold: the least of the papers' own.",
                 _variances(result),
@@ -70,7 +70,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
             ],
             "Figure 3: means": [
                 "Root mean squared error of one attribute's mean on [−1, 1], times 1000, with the paper's numbers of "
-                "people and dimensions and its k. *AAA* is the published protocol with noise that keeps its ε, "
+                "people and dimensions and its k. *AAA* is the published protocol with noise that satisfies ε-LDP, "
                 "*NP-AAA* is ours. Bold: the least of the paper's own.",
                 _means(result),
                 frame.picture(images, "n_output_figure_3", "Error of means over the least of all, against ε"),
@@ -78,7 +78,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
             "Figure 4: distribution, variance, quantiles": [
                 "Errors on [−1, 1], times 1000 ± standard error. DE and OUE ask for one of 1024 buckets (Norm-Sub). "
                 "*SW as released* is the Square Wave of this paper's code, which is neither private nor Square Wave. "
-                "Bold: the least of DE, OUE, 2PEM and Square Wave with EMS. *Their stop* is 2PEM's.",
+                "Bold: the least of DE, OUE, 2PEM and Square Wave with EMS. *Their stop* is 2PEM's stopping rule.",
                 *_distributions(result),
                 frame.picture(images, "n_output_figure_4", "Three errors against ε, for three columns"),
             ],

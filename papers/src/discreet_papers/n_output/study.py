@@ -1,9 +1,9 @@
-"""The N-output mechanism: Tables 1 and 2, the thresholds of Figure 2, and what the text claims of HM-NP.
+"""The N-output mechanism: Tables 1 and 2, the thresholds of Figure 2, and the text's claims about HM-NP.
 
-Everything in this module is exact: closed forms of the continuous mechanisms, and the mechanisms of the registry where
-a worst case is quoted for what runs. ``corrected`` stands for our choice of p0 for odd N, otherwise it is the paper's
-equation 12 (Algorithm 2 with line 8 the right way round). Figures 3, 4 and 5 are in `n_output_means`,
-`n_output_distributions` and `n_output_federated`.
+Everything in this module is exact: closed forms of the continuous mechanisms, and the mechanisms of the registry for
+worst cases of the actual mechanism. ``corrected`` means our choice of p0 for odd N; otherwise it is the paper's
+equation 12 (Algorithm 2 with line 8 the right way round). Figures 3, 4 and 5 are in `means`, `distributions` and
+`federated`.
 """
 
 import functools
@@ -41,15 +41,15 @@ VARIANCES = {
     "HM-NP": "hybrid-np",
     "minimax": "minimax",
 }
-"""Columns of the table of worst cases; `minimax` is the limit."""
+"""Columns of the table of worst-case variances; `minimax` is the limit."""
 STAND_INS = (
-    "Beta(3, 2) is the paper's. Yellow taxi pickup times (a sample of other months) and hourly means of the voltage "
-    "stand for NYtaxi and Voltage, with the paper's numbers of people and of dimensions; they are read from "
-    "../shared/data and are not part of the repository."
+    "Beta(3, 2) is the paper's. Yellow taxi pickup times (a sample of other months) and hourly mean voltages take the "
+    "place of NYtaxi and Voltage, with the paper's numbers of people and dimensions; they are read from ../shared/data "
+    "and are not part of the repository."
 )
 VENDORED = (
-    "Beta(3, 2) is the paper's. The papers' files are not here: departures and ages that come with the package stand "
-    "in for NYtaxi and Voltage, with the paper's numbers of people and of dimensions."
+    "Beta(3, 2) is the paper's. The papers' files were not found: departures and ages of discreet's demo data take the "
+    "place of NYtaxi and Voltage, with the paper's numbers of people and dimensions."
 )
 
 
@@ -64,7 +64,7 @@ def pm_opt(epsilon: float) -> float:
 
 
 def of_outputs(epsilon: float, outputs: int, corrected: bool) -> float:
-    """Return the worst case with N outputs; infinite where N is too large to be of use."""
+    """Return the worst case with N outputs; infinite where N is too large to be useful."""
     found = layout(epsilon, outputs, corrected)
     return math.inf if found is None else found.worst_case
 
@@ -108,7 +108,7 @@ def run(job: Job) -> dict[str, Any]:
     }
     for corrected in (False, True):
         kind = "corrected" if corrected else "published"
-        for bits in range(1, 5 if job.quick or corrected else 9):  # beyond, the correction moves nothing
+        for bits in range(1, 5 if job.quick or corrected else 9):  # beyond this, the correction changes nothing
             tasks[f"table 2 {kind} {bits}"] = partial(table_2, bits, corrected)
         tasks[f"figure 2 {kind}"] = partial(figure_2, corrected, step * (2 if corrected else 1))
     columns = means.attributes(job)
@@ -155,7 +155,7 @@ def run(job: Job) -> dict[str, Any]:
 
 
 def table_1() -> Cell:
-    """Return where Duchi, three-output and PM-sub (and PM-opt, which the paper leaves out) take over."""
+    """Return the epsilons where the best mechanism changes: Duchi, three-output, PM-sub (or PM-opt)."""
     three = partial(of_outputs, outputs=3, corrected=False)
     return {
         "printed": list(PRINTED_TABLE_1),
@@ -173,9 +173,9 @@ def _best_near(epsilon: float, around: int, corrected: bool) -> int:
 
 
 def table_2(bits: int, corrected: bool) -> Cell:
-    """Return up to which epsilon so many bits are enough: the best N stays at most 2^bits, or below it.
+    """Return the epsilon up to which a number of bits suffices: the best N is at most 2^bits, or less than that.
 
-    The first is what log2 N rounded up needs; the second is what the paper prints.
+    The first is what log2 N, rounded up, requires; the second is what the paper prints.
     """
     most = 2**bits
     guess = PRINTED_TABLE_2[bits - 1]
@@ -219,7 +219,7 @@ def figure_2(corrected: bool, step: float) -> Cell:
 
 
 def worst_cases() -> Cell:
-    """Return the exact worst-case variance of what runs."""
+    """Return the exact worst-case variance of the actual mechanism."""
     rows = []
     for epsilon in EPSILONS:
         built = {label: mechanism(name, epsilon) for label, name in VARIANCES.items()}
@@ -235,7 +235,7 @@ def worst_cases() -> Cell:
 
 
 def hybrids() -> Cell:
-    """Return where HM-NP is Duchi's hybrid, HM-TP, or beaten by PM-opt, and its bits at epsilon = 4."""
+    """Return where HM-NP equals Duchi's hybrid or HM-TP, where PM-opt beats it, and its bits at epsilon = 4."""
 
     def best(epsilon: float) -> int:
         return best_layout(epsilon, False, hybrid_np_worst_case).outputs
@@ -269,7 +269,7 @@ def hybrids() -> Cell:
 
 
 def algorithm_2(epsilon: float) -> Cell:
-    """Return what Algorithm 2 gives if its line 8 is read as printed: chosen N, claimed and true worst case."""
+    """Return what Algorithm 2 gives with its line 8 as printed: the chosen N, its claimed and its true worst case."""
     c = math.exp(epsilon)
     chosen: list[tuple[float, OutputLayout]] = []
     for outputs in range(4, 64):
@@ -301,7 +301,7 @@ def _rises(positions: tuple[float, ...]) -> bool:
 
 
 def _last_peak(found: OutputLayout) -> float:
-    """Return Var_n at its own vertex, as the paper's formula has it."""
+    """Return Var_n at its own vertex, by the paper's formula."""
     knots, moments = found.lines
     slope = float((moments[-1] - moments[-2]) / (knots[-1] - knots[-2]))
     return float(moments[-1]) - slope * float(knots[-1]) + slope**2 / 4

@@ -1,4 +1,4 @@
-"""PrivRM's claims, each with what was found and the verdict."""
+"""PrivRM's claims, each with our finding and a verdict."""
 
 import math
 from typing import Any
@@ -9,12 +9,12 @@ from discreet_papers.verdicts import HOLDS, WRONG, Claims, claim
 
 
 def claims(result: dict[str, Any]) -> Claims:
-    """Return every claim that the results speak of."""
+    """Return every claim that the results can judge."""
     return [*_levels(result), *_splits(result), *_guideline(result), *_errors(result), *figure_claims(result)]
 
 
 def best_of(cell: dict[str, Any], prefixes: tuple[str, ...], *, published: bool) -> tuple[float, str]:
-    """Return the least exact error among methods of these prefixes, as published or by ours."""
+    """Return the least exact error among methods with these prefixes, as published or ours."""
     names = [
         name for name in cell["exact"] if name.startswith(prefixes) and name.endswith(", as published") == published
     ]
@@ -34,9 +34,9 @@ def _levels(result: dict[str, Any]) -> Claims:
                 f"largest difference {usual:.1e} at p = 0.55 … 0.95"
                 + (f"; the paper's is too small by {worst['difference']:.4f} at p = {worst['p']:g}" if broken else ""),
                 WRONG if broken else HOLDS,
-                "a constant rounded to two digits: its branch changes too late, and more is spent than is said"
+                "a constant was rounded to two digits: the branch changes too late, and more is spent than stated"
                 if broken
-                else "to the rounding of the lattice and of whole weights",
+                else "up to the lattice and integer weights",
             )
         )
     return found
@@ -54,15 +54,15 @@ def _splits(result: dict[str, Any]) -> Claims:
             f"at ε = 2: I with PM {spent['privrm-i', 'PM', 2.0]:.3f}, O with PM {spent['privrm-o', 'PM', 2.0]:.3f}, "
             f"O with SR {spent['privrm-o', 'SR', 2.0]:.3f}",
             all(row["spent"] <= row["epsilon"] + 1e-9 for row in rows),
-            "as an upper bound: what is left over can be spent by exact calibration, and is by ours",
+            "as an upper bound: exact calibration, as in ours, can use the rest",
         ),
         claim(
             "5.3",
             "PrivRM^I is always better than PrivRM^O",
-            f"with SR both are the same law (levels differ by {same:.1e}); calibrated, O with PM has less error than I "
-            f"in {wins} of {len(result['errors'])} cells",
+            f"with SR both are the same mechanism (levels differ by {same:.1e}); calibrated, O with PM has less error "
+            f"than I in {wins} of {len(result['errors'])} cells",
             wins == 0 and same > 1e-9,
-            failed="the comparison of section 5.3 lacks the variance 1/3 of the random t′ and holds O below its ε",
+            failed="the comparison in section 5.3 omits the variance 1/3 of the random t′ and gives O less than its ε",
         ),
     ]
 
@@ -82,7 +82,7 @@ def _guideline(result: dict[str, Any]) -> Claims:
         claim(
             "5.3, Fig. 3",
             "PrivRM* is best below a fixed ε: " + ", ".join(f"{name} {told}" for name, told in THRESHOLDS.items()),
-            "it depends on the share inside and on their mean: " + "; ".join(spans),
+            "it depends on the share of people inside and on their mean: " + "; ".join(spans),
             WRONG if widest > 0.5 else HOLDS,
             failed="the noise of the count, which the paper neglects, is of the same order as that of the sum; "
             "HM's 3.33 mixes the best case of PM with the best case of SR, which no t has",
@@ -132,9 +132,9 @@ def _errors(result: dict[str, Any]) -> Claims:
         claim(
             "7.2, Fig. 4",
             "The gap between PrivRM and adaptive adjustment widens with ε",
-            f"error of PrivRM* (SR) over that of its literal adjustment: {gaps}",
+            f"error of PrivRM* (SR) over its error with adjustment as printed: {gaps}",
             widens,
-            failed="the bias of what is dropped does not shrink with ε",
+            failed="the bias of the dropped part does not shrink with ε",
         ),
         claim(
             "7.2, Fig. 4",
@@ -142,14 +142,14 @@ def _errors(result: dict[str, Any]) -> Claims:
             f"with PM its error is {least:.2f} to {most:.2f} times that with LM; from the smallest to the largest ε it "
             f"falls {min(falls):.1f} to {max(falls):.1f} times",
             most < 1.25 and least > 0.8 and max(falls) < 1.5,
-            failed="its bias is the noise that falls into the range, and there is less of it at a larger ε",
+            failed="its bias comes from noise that falls into the range, and there is less of it at a larger ε",
         ),
         claim(
             "7.4, Fig. 6",
             "(ours) One more report, ⊥, is better than a randomised tag from ε = 2 on",
             f"variance of the best PrivRM as published over outside-symbol's: {min(gains):.2g} to {max(gains):.2g}",
             min(gains) > 1,
-            "people outside need not pretend a value, and the value keeps the whole ε",
+            "people outside need no made-up value, and the value keeps the whole ε",
         ),
         claim(
             "5.3, 7.4",
@@ -158,14 +158,14 @@ def _errors(result: dict[str, Any]) -> Claims:
             + (f"; not in {', '.join(far)}" if far else "")
             + (f". Biased methods measured clearly lower: {', '.join(lower)}" if lower else ""),
             not far,
-            "exact error of both its rounds, given what its pilots chose, against the best mechanism of all that "
-            "needed no pilot because somebody knew the truth",
+            "exact error of both its rounds, given what it chose after the first, against the best mechanism for the "
+            "true distribution, which needs no first round",
         ),
     ]
 
 
 def auto(result: dict[str, Any]) -> tuple[int, list[str]]:
-    """Return in how many cells auto is within 10 % of the best exact error, and where it is not."""
+    """Return the number of cells where auto is within 10 % of the best exact error, and the cells where it is not."""
     far = []
     for cell in result["errors"]:
         best = min(best_of(cell, ("privrm", "outside"), published=side)[0] for side in (True, False))
@@ -178,7 +178,7 @@ def auto(result: dict[str, Any]) -> tuple[int, list[str]]:
 def biased(result: dict[str, Any]) -> list[str]:
     """Return where a biased method (distribution, adaptive adjustment) was measured clearly below auto's exact error.
 
-    Clearly: below three quarters of it; 20 collections tell an error to about 16 %. Fewer tell less.
+    "Clearly" means below three quarters of it; 20 collections measure an error to about 16 %, fewer less precisely.
     """
     found, clear = [], 1 - 1.6 / math.sqrt(2 * result["repeats"]["plans"])
     for cell in result["errors"]:

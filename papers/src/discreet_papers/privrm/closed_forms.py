@@ -1,14 +1,13 @@
-"""Exact levels of PrivRM with continuous inner mechanisms: closed forms, beside what the paper's Table 2 says.
+"""Exact privacy levels of PrivRM with continuous inner mechanisms, in closed form, to compare with the paper's Table 2.
 
-The joint report (tag, value) of somebody inside has density i f(y|t), of somebody outside o g(y). With
+The joint report (tag, value) of a person inside has density i f(y|t), of a person outside o g(y). With
 R_ii = sup f/f, R_io = sup f/g and R_oi = sup g/f, taken over each component (atoms and interval) by itself,
 
     level = max{ ln R_ii,  ln max(i/o, (1-i)/(1-o)) + ln R_io,  ln max(o/i, (1-o)/(1-i)) + ln R_oi }.
 
 These are the limits of the lattices in `discreet.mechanisms.numeric.privrm`, whose certificates are exact for the
-integers that run and agree with them within about 1e-5 (the lattice's proportion of window to domain); they also show
-where the paper is wrong: HM for p in (0.6478, 0.65) and TLM for p in (0.7496, 0.75) exceed the level that Table 2
-gives.
+actual integer weights and agree within about 1e-5 (the lattice's proportion of window to domain). They also show where
+the paper is wrong: HM for p in (0.6478, 0.65) and TLM for p in (0.7496, 0.75) exceed the level that Table 2 gives.
 """
 
 import math
@@ -21,7 +20,7 @@ from discreet.errors import DiscreetError
 HYBRID_SWITCH = math.log(
     (-5 + 2 * np.cbrt(6353 - 405 * math.sqrt(241)) + 2 * np.cbrt(6353 + 405 * math.sqrt(241))) / 27
 )
-"""Where HM begins to mix [Wang et al. 2019, equation 9]; PrivRM rounds it to 0.61."""
+"""The epsilon where HM begins to mix [Wang et al. 2019, equation 9]; PrivRM rounds it to 0.61."""
 Kind = Literal["privrm-i", "privrm-o"]
 NAMES = ("laplace", "truncated-laplace", "duchi", "piecewise", "hybrid", "square-wave")
 
@@ -47,7 +46,7 @@ def draw_ratios(name: str, e: float) -> tuple[float, float]:
     if name == "truncated-laplace":  # the interval has mass 1 - e^(-e/2) at t = 0, the two atoms share the rest
         interval, atom = -math.expm1(-e / 2), math.exp(-e / 2)
         return max(e / 2 / interval, 1 / atom), max(interval * 2 * c / e, atom * c)
-    raise DiscreetError(f"{name} has no uniform law over its outputs")
+    raise DiscreetError(f"{name} has no uniform distribution over its outputs")
 
 
 def repeat_ratios(name: str, e: float) -> tuple[float, float]:

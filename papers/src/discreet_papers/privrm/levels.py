@@ -1,4 +1,4 @@
-"""PrivRM's privacy levels (Table 2), what its halves really spend, and the guideline of section 5.3: all exact.
+"""PrivRM's privacy levels (Table 2), what its two halves spend, and the guideline of section 5.3, all exact.
 
 Levels are those of the joint report (tag, value).
 """
@@ -17,7 +17,7 @@ from discreet_papers.job import Cell
 INNERS = {"TLM": "truncated-laplace", "SR": "duchi", "PM": "piecewise", "HM": "hybrid", "uSW": "square-wave"}
 SHARES = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 EDGES = {"HM": (0.648, 0.649, 0.6499), "TLM": (0.7497, 0.7499)}
-"""Where the paper's rounded constants change branch too late."""
+"""Values of p where the paper's rounded constants change the branch too late."""
 EPSILONS = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 AS_PUBLISHED: dict[str, dict[str, Any]] = {
     "privrm-i": {"draw": "random", "calibrated": False},
@@ -25,7 +25,7 @@ AS_PUBLISHED: dict[str, dict[str, Any]] = {
     "privrm-star": {"draw": "uniform"},
 }
 THRESHOLDS = {"SR": 3.32, "PM": 3.45, "HM": 3.33, "uSW": 3.24}
-"""Below these epsilons, says section 5.3, PrivRM* always has the least variance."""
+"""Below these epsilons PrivRM* always has the least variance, according to section 5.3."""
 
 
 def printed(name: str, p: float) -> float:
@@ -56,7 +56,7 @@ def logit(p: float) -> float:
 def truncated(p: float) -> float:
     """Return the exact level with the truncated Laplace mechanism: the largest of all four ratios of appendix E.
 
-    In closed form for the continuous mechanism; the one of the registry has a coarse lattice, and another draw.
+    This is the closed form for the continuous mechanism; the registry's has a coarse lattice and another draw.
     """
     odds, e = p / (1 - p), logit(p)
     root = math.sqrt(odds)
@@ -77,7 +77,7 @@ def level_cell(name: str) -> Cell:
 
 
 def splits() -> Cell:
-    """Return what PrivRM^I and ^O really spend when both halves get epsilon/2, and the halves that spend it all."""
+    """Return what PrivRM^I and ^O spend when both halves get epsilon/2, and the halves that spend exactly epsilon."""
     rows = []
     for epsilon in (1.0, 2.0, 4.0):
         for method in ("privrm-i", "privrm-o"):
@@ -118,14 +118,14 @@ def guideline() -> Cell:
 
 
 def _two_points(share: float, mean: float) -> Belief:
-    """Return people at two points with this mean and variance 0.05, as in the independent computation."""
+    """Return people at two points with a given mean and variance 0.05, as in the independent computation."""
     up = min(1 - mean, 0.05**0.5)
     down = 0.05 / up
     return Belief(share, np.array([mean - down, mean + up]), np.array([up, down]) / (up + down))
 
 
 def _crossing(gain: Callable[[float], float]) -> float | None:
-    """Return the largest epsilon up to 10, to 0.05, above which the gain of * is gone; None if it never is."""
+    """Return the epsilon (up to 10, in steps of 0.05) above which * no longer has an advantage, or None."""
     places = np.arange(2.0, 10.01, 1.0)
     signs = [gain(float(e)) > 0 for e in places]
     if signs[-1]:

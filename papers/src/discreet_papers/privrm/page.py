@@ -16,22 +16,22 @@ IMPLEMENTED = (
     ("4.1", "PrivRM^I", '`method="privrm-i"`', "t′ = 0, or random as printed; exact calibration"),
     ("4.2", "PrivRM^O", '`method="privrm-o"`', "exact calibration: 2ε/3 + 2ε/3 with PM, not ε/2 + ε/2"),
     ("5.1", "PrivRM*", '`method="privrm-star"`', "the largest ε′ by root finding, rounded down; bit-weighted sum"),
-    ("5.3", "the guideline", '`method="auto"`', "full variance of every candidate, from a pilot that counts too"),
+    ("5.3", "the guideline", '`method="auto"`', "full variance of every candidate, from a first round that is reused"),
     ("6", "adaptive adjustment", "`adaptive=True`", "clips instead of dropping; `literal=True` as printed"),
     ("beyond", "—", '`method="outside-symbol"`', "one more report, ⊥; the value keeps the whole ε"),
 )
 CORRECTED = (
     "**Levels are computed**, from the finite table of the joint report. Table 2 rounds two constants: HM between "
-    "p = 0.6478 and 0.65 and TLM between 0.7496 and 0.75 spend more than they say.",
+    "p = 0.6478 and 0.65 and TLM between 0.7496 and 0.75 spend more than stated.",
     "**Out-of-range draws** with HM or TLM must come from the mixture of atoms and interval; a uniform draw has no "
     "finite ε.",
     "**Var(Y) of PrivRM*** has inside and outside swapped and is four times too small, and it is not negligible: the "
     "error of the count is of the same order as that of the sum, and PrivRM* does not become exact as ε grows.",
-    "**Var(X) of PrivRM^I** lacks the variance 1/3 of the random t′; all variances lack the half-width squared.",
-    "**TLM need not be biased**: its end atoms decoded as ±(1 + 2/ε) make it exactly unbiased.",
-    "**Table 3** leaves out k₂ of Square Wave and takes t in [−1, 1] where [0, 1] is meant.",
-    "**Adaptive adjustment** compares sums, so that it depends on where zero is; ours compares means, clips, and takes "
-    "a half for empty that holds less than EM's own noise.",
+    "**Var(X) of PrivRM^I** omits the variance 1/3 of the random t′; all variances omit the half-width squared.",
+    "**TLM need not be biased**: decoding its end atoms as ±(1 + 2/ε) makes it exactly unbiased.",
+    "**Table 3** omits k₂ of Square Wave and uses t in [−1, 1] instead of [0, 1].",
+    "**Adaptive adjustment** compares sums, so it depends on where zero is; ours compares means, clips, and treats a "
+    "half as empty if it holds less than EM's own noise.",
     "**Intervals** come from the tally (Fieller's where the count is weak); the paper gives none.",
 )
 
@@ -44,13 +44,13 @@ def page(result: dict[str, Any], images: str = "") -> str:
     said += "." if not far else f"; not in {', '.join(far)}."
     return frame.page(
         "privrm",
-        "PrivRM: range means with exact ε, and one symbol that beats them",
-        "The mean of those whose number lies in a range, when nobody may say whether they are inside. The paper gives "
-        "three ways to randomise a tag and a value together. Below: their exact privacy levels, their errors on real "
-        "columns beside a mechanism with one more report, and which of the paper's claims hold.",
+        "PrivRM: range means with exact ε, and a better mechanism with one more symbol",
+        "The mean of those whose number lies in a range, where nobody reveals whether theirs does. The paper gives "
+        "three ways to randomise a tag and a value together. This page shows their exact privacy levels, their errors "
+        "on real columns beside a mechanism with one more symbol, and which of the paper's claims hold.",
         result,
-        how="errors of ranged mechanisms are exact given the people, before an estimate is cut to the range (which "
-        "helps where people sit at its end, as with fares at small ε); those of the baselines and of adaptive "
+        how="Errors of ranged mechanisms are exact given the people, before the estimate is clipped to the range "
+        "(which helps where people are at its end, as with fares at small ε). Those of the baselines and of adaptive "
         f"adjustment are measured over {runs['plans']} collections (the paper: 50), so they are known to about "
         f"±{100 / (2 * runs['plans']) ** 0.5:.0f} %.",
         implemented=IMPLEMENTED,
@@ -58,8 +58,8 @@ def page(result: dict[str, Any], images: str = "") -> str:
         sections={
             "Table 2: the level of PrivRM*": [
                 "Tag probability p, inner mechanism at ε′ = logit p; exact level of the joint report and, in brackets, "
-                "the paper's closed form. TLM is the continuous one; the others are those that run, with a draw as in "
-                "the paper.",
+                "the paper's closed form. TLM is the continuous mechanism; the others are the actual mechanisms, with "
+                "the paper's draw.",
                 _levels(result),
                 "Where the paper's constants were rounded:",
                 _edges(result),
@@ -69,7 +69,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
         }
         | figures.budgets(images)
         | {
-            "What ε/2 + ε/2 really spends": [_splits(result)],
+            "What ε/2 + ε/2 actually spends": [_splits(result)],
             "Figure 3: the guideline of section 5.3": [
                 "The ε above which PrivRM^I has less variance than PrivRM*, both as published, by the full variance; μ "
                 "is the mean inside on [−1, 1], π the share of people inside, the variance inside 0.05.",
@@ -79,12 +79,10 @@ def page(result: dict[str, Any], images: str = "") -> str:
                 _questions(result),
                 "Root mean squared error of the mean inside, in the column's units. *Published* is the best of "
                 "PrivRM^I, ^O and * with SR, PM, HM and unbiased SW as printed; *tag, ours* the best of them, exactly "
-                "calibrated, with the best draw and the bit-weighted sum; *auto* pays for its own pilot. *Adjusted* is "
-                "PrivRM* with SR under adaptive adjustment, as printed and by ours, and `auto` with it.",
+                "calibrated, with the best draw and the bit-weighted sum; *auto* includes the cost of its first round. "
+                "*Adjusted* is PrivRM* with SR and adaptive adjustment, as printed and ours, and `auto` with it.",
                 _errors(result),
-                said
-                + " All of it is exact: nothing of this comparison is sampling noise of the measurement. "
-                + _lower(result),
+                said + " This comparison is exact, without sampling noise. " + _lower(result),
                 frame.picture(images, "privrm_errors", "Error over the best exact one, against ε, for every question"),
             ],
         }
@@ -98,9 +96,9 @@ def _lower(result: dict[str, Any]) -> str:
     if not lower:
         return "No biased method was measured clearly below it."
     return (
-        "Methods with a bias, which `auto` does not choose unasked, were measured clearly lower (1.6 standard errors) "
-        f"in {len(lower)} cells: {', '.join(lower)}. There the noise of the range's width is large against the "
-        "bias: ask for `adaptive=True`, whose interval holds that bias."
+        "Biased methods, which `auto` does not choose by default, were measured clearly lower (1.6 standard errors) "
+        f"in {len(lower)} cells: {', '.join(lower)}. There the noise of the range's width is large compared to the "
+        "bias: use `adaptive=True`, whose interval includes that bias."
     )
 
 
@@ -198,7 +196,7 @@ def _short(name: str) -> str:
 
 
 def plots(result: dict[str, Any]) -> "dict[str, Figure]":
-    """Return the errors over the best exact one, a panel a question, and the other figures."""
+    """Return the errors relative to the best exact one, with a panel per question, and the other figures."""
     curves: dict[str, dict[str, tuple[list[float], list[float]]]] = {}
     for question in dict.fromkeys(cell["question"] for cell in result["errors"]):
         cells = [cell for cell in result["errors"] if cell["question"] == question]

@@ -2,9 +2,9 @@
 
 ["PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy"]
 
-The variance of every method with a ranged mechanism is exact given the people; the biased baselines and adaptive
-adjustment are measured, on tallies that are drawn from the law of the channel rather than report by report. Levels are
-in `privrm_levels`, the other figures in `privrm_figures`.
+The variance of every method with a ranged mechanism is exact given the people. The biased baselines and adaptive
+adjustment are measured, on tallies drawn from the exact distribution of the channel rather than report by report.
+Privacy levels are in `levels`, the other figures in `figures`.
 """
 
 import math
@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
-from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.mechanisms.shapes.window import Window
@@ -32,19 +33,19 @@ from discreet_papers.privrm.levels import AS_PUBLISHED, EPSILONS, INNERS, guidel
 
 METHODS = ("privrm-i", "privrm-o", "privrm-star", "outside-symbol")
 POSITIONS = 256
-"""Lattice of the inner mechanisms here: their variances are within 0.3 % of the finest."""
+"""Size of the inner mechanisms' lattice; variances are within 0.3 % of those on the finest lattice."""
 STAND_INS = {
     "wages": ("Salary", "wages (with the package)"),
     "clicks": ("Kosarak", "synthetic clicks (Zipf's law over 41 270 pages)"),
     "taxi fares": ("Fare", "a sample of taxi fares, whole range"),
     "diamond prices": ("House", "prices of diamonds"),
 }
-"""Columns by what stands for the paper's."""
+"""The substitutes for the paper's columns, by the paper's names."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A column and a range of it."""
+    """A column, and the range whose mean is asked for."""
 
     name: str
     values: Floats
@@ -65,7 +66,7 @@ class Question:
 
     @property
     def belief(self) -> Belief:
-        """The truth, as what a plan could at best know."""
+        """The true distribution, as the best belief that a plan could have."""
         t = (self.inside - (self.low + self.high) / 2) / self.half
         points, counts = np.unique(np.round(t, 6), return_counts=True)
         return Belief(t.size / self.values.size, points, counts / counts.sum())
@@ -135,7 +136,7 @@ def _part(cells: dict[str, Cell], kind: str) -> list[Cell]:
 
 def columns(job: Job) -> list[Question]:
     """Return wages with a range inside, and every column with the lower half of its domain (Figure 4)."""
-    wages = data._demo("income_cps", "wage")
+    wages = data.demo_column("income_cps", "wage")
     inside = [Question("wages, 50 000 to 100 000", wages, Interval(0, 500_000), 50_000.0, 100_000.0)]
     halves = [_half("wages", wages), _half("clicks", clicks())]
     place = data.folder(job.data)
@@ -143,22 +144,22 @@ def columns(job: Job) -> list[Question]:
         return inside + (halves[:1] if job.quick else halves)
     fares, prices = place / "nyc_yellow_taxi_sample.parquet", place / "diamonds.parquet"
     if fares.is_file():
-        found = data._finite(data._read(fares, "fare"))
+        found = data.finite(data.read_column(fares, "fare"))
         inside.append(Question("taxi fares, 10 to 30", found, Interval(0, 100), 10.0, 30.0))
         halves.append(_half("taxi fares", found))
     if prices.is_file():
-        halves.append(_half("diamond prices", data._finite(data._read(prices, "price"))))
+        halves.append(_half("diamond prices", data.finite(data.read_column(prices, "price"))))
     return inside + halves
 
 
 def _note(questions: list[Question]) -> str:
-    """Return which columns stand for the paper's, and which of those are missing."""
+    """Return a note on the columns that take the place of the paper's, and on those that are missing."""
     here = {q.name.split(",")[0] for q in questions}
     found = "; ".join(f"{ours} for {paper}" for name, (paper, ours) in STAND_INS.items() if name in here)
     missing = ", ".join(paper for name, (paper, _) in STAND_INS.items() if name not in here)
     read = " Fares and diamonds are read from ../shared/data and are not part of the repository."
     return (
-        f"Columns that stand in for the paper's: {found}."
+        f"Substitutes for the paper's columns: {found}."
         + (f" Nothing for {missing} in this run." if missing else "")
         + (read if {"taxi fares", "diamond prices"} & here else "")
     )
@@ -171,7 +172,7 @@ def _half(name: str, values: Floats) -> Question:
 
 
 def clicks() -> Floats:
-    """Return as many clicks as Kosarak has, on as many pages, by Zipf's law."""
+    """Return as many clicks as Kosarak has, on as many pages, distributed by Zipf's law."""
     pages = np.arange(1, 41_271)
     return (
         np.random.default_rng(seed_of("clicks")).choice(pages, 990_002, p=1 / pages / (1 / pages).sum()).astype(float)
@@ -194,7 +195,7 @@ def error_cell(question: Question, epsilon: float, runs: int, drawn: int) -> Cel
         for name in (*INNERS.values(), *(("hybrid-np", "minimax") if method == "outside-symbol" else ())):
             sources[f"{method}/{name}"] = range_mechanism(method, name, epsilon, positions=POSITIONS)
             exact[f"{method}/{name}"] = unit * math.sqrt(predicted_variance(sources[f"{method}/{name}"], belief))
-            if method in AS_PUBLISHED and name != "truncated-laplace":  # which as published is biased
+            if method in AS_PUBLISHED and name != "truncated-laplace":  # biased as published
                 source = range_mechanism(method, name, epsilon, positions=POSITIONS, **AS_PUBLISHED[method])
                 variance = predicted_variance(source, belief, weighted=False)
                 exact[f"{method}/{name}, as published"] = unit * math.sqrt(variance)
@@ -216,9 +217,9 @@ def error_cell(question: Question, epsilon: float, runs: int, drawn: int) -> Cel
 
 
 class Crowd:
-    """People as a mechanism's inputs: a tally is their rounding to knots, then one multinomial for each knot.
+    """People as a mechanism's inputs; a tally rounds them to knots and draws one multinomial per knot.
 
-    That is the law of the mechanism's own sampler, at a cost that hardly grows with the number of people.
+    This has the distribution of the mechanism's own sampler, at a cost that hardly grows with the number of people.
     """
 
     def __init__(self, source: Mechanism, inputs: Floats) -> None:
@@ -240,7 +241,7 @@ class Crowd:
 
 
 def _auto(question: Question, epsilon: float, runs: int) -> tuple[str, float]:
-    """Return what auto chose most often after its pilot, and n times its exact variance: both rounds, weighted."""
+    """Return what auto chose most often after its first round, and n times its exact variance over both rounds."""
     rng = np.random.default_rng(seed_of("auto", question.name, epsilon))
     plan = RangeMean(question.domain, question.low, question.high, epsilon, positions=POSITIONS)
     first = _asked(plan, [])
@@ -274,7 +275,7 @@ def _plans() -> dict[str, dict[str, Any]]:
 
 
 PLANS = _plans()
-"""Biased baselines and adaptive adjustment: their errors are measured."""
+"""Biased baselines and adaptive adjustment, whose errors are measured."""
 COMPARED = (
     "direct/piecewise",
     "direct/laplace",
@@ -287,7 +288,7 @@ COMPARED = (
 
 
 def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[str, float]:
-    """Return the root mean squared error and the bias of a plan over collections."""
+    """Return the root mean squared error and the bias of a plan over several collections."""
     rng = np.random.default_rng(seed_of(name, question.name, epsilon))
     plan = RangeMean(question.domain, question.low, question.high, epsilon, **PLANS[name])
     truth = float(question.inside.mean())

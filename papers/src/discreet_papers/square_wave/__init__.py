@@ -1,1 +1,1 @@
-"""Square Wave: distributions of numbers: the study of its paper."""
+"""Square Wave, a mechanism for distributions of numbers: the study of its paper."""

@@ -1,4 +1,4 @@
-"""Simulations of the Square Wave paper's section 6: every run privatises every person anew with the mechanism itself.
+"""Simulations for the Square Wave paper's section 6: every run privatises every person with the mechanism itself.
 
 Distances are those of `discreet.metrics` on the scale of [0, 1], between the estimated histogram and that of the same
 people; means and variances from mean mechanisms are divided by the domain's width and its square. Every number is a
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from discreet import metrics
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.estimation.em import ems
 from discreet.estimation.functionals import Functional, Mean, Quantile, Range, Variance
-from discreet.mechanisms.base import Floats
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Answered, Round
 from discreet.plans.distribution import Distribution
@@ -54,21 +54,21 @@ OTHERS: dict[str, dict[str, Any]] = {
     "HM-NP EMS": {"method": "hybrid-np-ems"},
     "spline": {"method": "spline"},
 }
-"""What the paper leaves out, the N-output paper's, and ours without spikes."""
+"""Methods that the paper leaves out, the N-output paper's, and ours for smooth data."""
 HYBRID: dict[str, dict[str, Any]] = {"hybrid": {"method": "hybrid"}}
-"""One reading, with an effect for every bucket."""
+"""Our spline with an effect for every bucket."""
 OURS: dict[str, dict[str, Any]] = {"auto": {"method": "auto"}}
-"""Our default, the slowest."""
+"""Our default, which is the slowest."""
 METHODS = PAPER | OTHERS | HYBRID | OURS
 BUCKETS_FIRST = "EMS, buckets first"
 MEANS = {"SR": "duchi", "PM": "piecewise"}
 RAW = ("HH", "HaarHRR")
-"""Asked for ranges only, as in the paper, and before they are made non-negative."""
+"""Methods that answer only ranges, as in the paper, before their estimates are made non-negative."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """People with a number each, and the buckets that their distribution is wanted in."""
+    """The numbers of some people, and the number of buckets of their distribution."""
 
     name: str
     values: Floats
@@ -117,7 +117,7 @@ def _planned(sample: Sample, epsilon: float, label: str) -> Callable[[int], Floa
 
 
 def _buckets_first(sample: Sample, epsilon: float, seed: int) -> Floats:
-    """EMS from people who bucketise before they randomise   [section 5.4]."""
+    """EMS where people bucketise before they randomise   [section 5.4]."""
     source = mechanism("discrete-square-wave", epsilon, size=sample.bins)
     places = Bucket(sample.domain, sample.bins).encode(sample.values).inputs
     return ems(source.operator(), source.tally(source.privatize(places, Entropy.seeded(seed))).counts).f
@@ -219,12 +219,12 @@ READ: dict[str, Functional] = {
     "P[.5, .9]": Range(0.5, 0.9),
     "P[.25, .35]": Range(0.25, 0.35),
 }
-"""What intervals are asked for."""
+"""The quantities whose intervals are checked."""
 SHAPES = ("Beta(5, 2)", "two humps", "heaped")
 
 
 def shape(name: str, bins: int = 256) -> Floats:
-    """Return a smooth, a two-humped or a heaped histogram (half of the mass on every 16th bucket)."""
+    """Return a smooth, a bimodal or a heaped histogram (half of the mass on every 16th bucket)."""
 
     def beta(a: float, b: float) -> Floats:
         x = (np.arange(bins * 16) + 0.5) / (bins * 16)
@@ -241,9 +241,9 @@ def shape(name: str, bins: int = 256) -> Floats:
 
 
 def coverage_cell(name: str, epsilon: float, n: int, trials: int) -> Cell:
-    """Return how often nominal 95 % intervals of `auto` hold the truth, with other people in every trial.
+    """Return how often nominal 95 % intervals of `auto` contain the truth, with other people in every trial.
 
-    People are drawn from the shape, so the wave's tally is multinomial: it is drawn as such, the leaves' by report.
+    People are drawn from the shape, so the wave's tally is a multinomial; the leaves' reports are drawn one by one.
     """
     f, random = shape(name), np.random.default_rng(seed_of("coverage", name, epsilon))
     plan = Distribution(Interval(0, 1), epsilon, f.size)

@@ -1,4 +1,4 @@
-"""The Square Wave paper's claims of section 6, each with what was found and the verdict.
+"""The Square Wave paper's claims of section 6, each with our finding and a verdict.
 
 The paper compares means of 100 runs; ours have fewer and come with standard errors. A method *leads* where its mean
 error is at most two standard errors (of the difference) above the best of the others: a tie counts for the paper.
@@ -19,13 +19,13 @@ BINNED = ("CFO-16", "CFO-32", "CFO-64")
 SPIKY = "wages"
 WANTED = {"w1": 1.05, "ks": 1.1}
 WANTED_SMALL = 1.15
-"""What `auto` was to reach beside the better of EMS and HH-ADMM from epsilon = 1, and below."""
+"""Our goals for `auto`: its largest ratio to the better of EMS and HH-ADMM from epsilon = 1 on, and below."""
 REFERENCE = {0.5: (9.37e-3, 2.8e-4), 1.0: (5.12e-3, 1.1e-4), 2.0: (2.38e-3, 5e-5)}
 """EMS's Wasserstein distance on Beta(5, 2) by an independent implementation, 100 runs, with its standard error."""
 
 
 def leads(setting: Setting, metric: str, label: str, rivals: Iterable[str]) -> bool:
-    """Return whether a method is at most two standard errors worse than the best of its rivals."""
+    """Return whether a method is at most two standard errors worse than the best of the others."""
     own = setting["methods"][label][metric]
     others = [setting["methods"][rival][metric] for rival in rivals if rival != label]
     best = min(others, key=lambda pair: float(pair[0]))
@@ -33,7 +33,7 @@ def leads(setting: Setting, metric: str, label: str, rivals: Iterable[str]) -> b
 
 
 def claims(result: dict[str, Any]) -> Claims:
-    """Return every claim that the results speak of."""
+    """Return every claim that the results can judge."""
     settings = result["figures_2_to_4"]
     return [*_figure_2(settings), *_figure_3(settings), *_figure_4(settings), *_waves(result), *_ours(result)]
 
@@ -59,7 +59,7 @@ def _where(settings: Iterable[Setting]) -> str:
 
 
 def _lead(settings: Sequence[Setting], metric: str, label: str, rivals: Sequence[str]) -> tuple[int, str]:
-    """Return in how many settings a method leads, and a sentence about it."""
+    """Return the number of settings in which a method leads, and a sentence about it."""
     lost = [one for one in settings if not leads(one, metric, label, rivals)]
     won = len(settings) - len(lost)
     return won, f"leads in {won} of {len(settings)}" + (f"; not: {_where(lost)}" if lost else "")
@@ -259,7 +259,7 @@ def _waves(result: dict[str, Any]) -> Claims:
                 "at b_SW, W₁ over the square wave's: "
                 + "; ".join(f"ratio {key}: {told}" for key, told in ratios.items()),
                 all(row["0"]["w1"][0] > row["1"]["w1"][0] for row in at_paper),
-                "trapezoids can hardly be told from the square; the triangle can",
+                "trapezoids hardly differ from the square; the triangle does",
             )
         )
     return [*found, *_width(result["figure_6"]), *_granularity(result["figure_7"])]
@@ -280,7 +280,7 @@ def _width(rows: Sequence[Setting]) -> Claims:
             "b_SW is among the best",
             f"W₁ at b_SW over that at the best b: {_span(above)}",
             sorted(above)[len(above) // 2] < 1.15,
-            "the curve is flat around its bottom",
+            "the curve is flat around its minimum",
         )
     ]
 
@@ -352,7 +352,7 @@ def _ours(result: dict[str, Any]) -> Claims:
         found.append(
             claim(
                 "not in the paper",
-                f"(ours) on data where nothing was set `auto` has at most the {name} of the better of the two",
+                f"(ours) on data that were not used for tuning, `auto` has at most the {name} of the better of the two",
                 f"{middle:.2f} times in the geometric mean of {len(new)} settings, {_span(ratios)}",
                 middle <= 1,
             )
@@ -376,7 +376,7 @@ def _ours(result: dict[str, Any]) -> Claims:
     found.append(
         claim(
             "not in the paper",
-            "(ours) nominal 95 % intervals of `auto` hold at least 92 % of the time",
+            "(ours) nominal 95 % intervals of `auto` contain the truth at least 92 % of the time",
             f"the least of {sum(len(row['coverage']) for row in result['coverage'])} shares: {lowest:.3f}",
             lowest >= 0.92,
         )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from discreet.text import thousands
 from discreet_papers import frame
 from discreet_papers.square_wave.cells import METRICS
 from discreet_papers.square_wave.claims import WANTED, WANTED_SMALL, ratio_to_better
@@ -13,13 +14,13 @@ if TYPE_CHECKING:
 
 IMPLEMENTED = (
     ("5.3", "Square Wave, b by mutual information", "`square-wave`", "on a lattice: reports are cells, not floats"),
-    ("5.4", "bucketise before randomise", "`discrete-square-wave`", "exact p and q in whole weights of 2⁻⁴⁸"),
+    ("5.4", "bucketise before randomise", "`discrete-square-wave`", "exact p and q, as multiples of 2⁻⁴⁸"),
     ("5.1, 6.4", "General Wave", "`general-wave`", "trapezoids and the triangle; EM compiled for them too"),
     (
         "5.5",
         "EM, EMS",
         '`Distribution(method="square-wave-em")`, `"square-wave-ems"`',
-        "O(d) an iteration; `stop=` named",
+        "O(d) per iteration; named `stop=` rules",
     ),
     ("4.1", "CFO with binning", '`"binning"`', "the oracle of least variance, Norm-Sub"),
     ("4.2", "HH, HaarHRR", '`"hh"`, `"haar-hrr"`', "people divided over the layers"),
@@ -33,7 +34,7 @@ IMPLEMENTED = (
 CORRECTED = (
     "The stopping rule is absolute on the log-likelihood of counts (the text says relative). `stop=` names it.",
     "Smoothing at the ends is left open; the released code's last row makes the answer depend on orientation. Ours "
-    "reflects, and keeps the mass.",
+    "reflects and conserves the mass.",
     "Discrete W₁ needs 1/d to be on the scale of [0, 1].",
     "b's formula cancels below ε = 10⁻³; its series is used.",
     "HH-ADMM needs no ADMM, and weighting the layers by their variances (our default; `weighted=False` is the paper's) "
@@ -43,36 +44,37 @@ CORRECTED = (
     "The variance in two rounds subtracts the square of the mean's standard error.",
     "2PEM's update is the posterior mode under a Dirichlet prior, not a Gaussian one; below ε = 0.611 HM-NP sends two "
     "different reports only, from which no distribution can be told.",
-    "A continuous float report is not ε-LDP: its low bits give its input away.",
+    "A floating-point report is not ε-LDP: its low bits reveal its input.",
 )
 LEAD = (
     "Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, B. Škorić, N. Li: *Estimating Numerical Distributions under Local "
-    "Differential Privacy* (SIGMOD 2020). What of it is here, what we corrected, its experiments again, and our own "
-    "methods beside it: a default, `auto`, that is good on smooth and on spiky data, with intervals that hold."
+    "Differential Privacy* (SIGMOD 2020). This page shows what we implement, what we corrected, the paper's "
+    "experiments, and our own methods beside it: the default, `auto`, works on smooth and on spiky data and has valid "
+    "intervals."
 )
 AUTO = (
-    "`auto` asks 92 in 100 people for their bucket through Square Wave, which shows the shape, and the others through"
-    " a frequency oracle, which shows spikes: one ε-LDP report each. The server has three readings of them: a log-"
-    "spline whose smoothness has the largest evidence; EMS, which keeps steps better; and the spline with an effect "
-    "for every bucket. Their average is the answer. EMS weighs e^Δ beside the spline, Δ the nats by which it predicts"
-    " held-out wave reports better (five random parts, each predicted from the others); the spiky reading weighs "
-    "e^(gain − 8), gain the nats of evidence that bucket effects add (noise adds up to 6, heaps 12 to 400). The "
-    "shares and the 8 nats were set on reports of the four data sets below with other seeds, so these figures are in-"
-    "sample for them; the second table is not."
+    "`auto` asks 92 in 100 people for their bucket through Square Wave, which shows the shape, and the others through "
+    "a frequency oracle, which shows spikes: one ε-LDP report per person. The server averages three estimates: a "
+    "log-spline whose smoothness has the largest evidence; EMS, which is better at steps; and the spline with an "
+    "effect for every bucket. Relative to the spline, EMS has the weight e^Δ, where Δ is by how many nats it predicts "
+    "held-out wave reports better (five random parts, each predicted from the others); the spline with bucket "
+    "effects has the weight e^(gain − 8), where the gain is the evidence in nats that bucket effects add (noise adds "
+    "up to 6, heaps 12 to 400). The shares and the 8 nats were tuned on reports of the four data sets below with other "
+    "seeds, so the first table is in-sample; the second is not."
 )
 INTERVALS = (
-    "Share of trials in which the nominal 95 % interval of `auto` held the truth; people are drawn anew in every "
+    "Share of trials in which the nominal 95 % interval of `auto` contained the truth, with other people in every "
     "trial. Means, ranges and range means come from the posterior with a quarter of the smoothness of largest "
     "evidence, 15 % wider; variances from an unbiased polynomial decoding of the wave reports; quantiles from the "
-    "bounds of the cumulative distribution. Methods that use Square Wave alone take the density as smooth on the "
-    "scale of the wave, and say so; hierarchies have unbiased linear estimates, and intervals from their exact "
+    "bounds of the cumulative distribution. Methods that use Square Wave alone assume, and say, that the density is "
+    "smooth on the scale of the wave; hierarchies have unbiased linear estimates and intervals from their exact "
     "errors."
 )
 WHEN = (
     "- The density is known to be smooth: `spline`, with all people in the wave and without EMS's bias.\n"
     "- Counts of exact buckets matter, not the shape: `Frequency` over the buckets.\n"
-    "- Where in a bucket a value lies matters (means of coarse buckets): Square Wave methods use the value itself; "
-    "`auto` asks for the bucket."
+    "- The place of a value within its bucket matters (means of coarse buckets): Square Wave methods use the value "
+    "itself; `auto` asks for the bucket."
 )
 CURVES = ("EMS", "EM", "HH-ADMM", "CFO-16", "CFO-64", "spline", "auto")
 RANGES = ("EMS", "EM", "HH-ADMM", "HH", "HaarHRR", "CFO-64", "auto")
@@ -88,11 +90,11 @@ def page(result: dict[str, Any], images: str = "") -> str:
             AUTO,
             _ratios(settings),
             _misses(settings),
-            "On data where nothing was set (other reports on them were looked at once, before the rule was final):",
+            "On data not used for tuning (but looked at once, with other reports, before the rule was final):",
             _ratios(result["unseen"]),
         ],
         "Figure 2: distances": [
-            frame.picture(images, "square_wave_figure_2", "W₁ and KS distance against ε, one panel a data set")
+            frame.picture(images, "square_wave_figure_2", "W₁ and KS distance against ε, one panel per data set")
         ],
         "Figure 3: ranges": [
             frame.picture(images, "square_wave_figure_3", "Error of ranges of length 0.1 and 0.4 against ε")
@@ -104,7 +106,7 @@ def page(result: dict[str, Any], images: str = "") -> str:
             frame.picture(images, "square_wave_figure_5", "W₁ of EMS against b for six shapes of the wave, ε = 1"),
             frame.picture(images, "square_wave_figure_6", "W₁ of EMS against b; dots are b_SW"),
             frame.picture(images, "square_wave_figure_7", "W₁ of EMS by the number of buckets, against ε"),
-            "Waves and buckets by EMS. Numbers of buckets are compared on the finest grid, mass even within a bucket.",
+            "All by EMS. Numbers of buckets are compared on the finest grid, with uniform mass within a bucket.",
         ],
         "Intervals": [INTERVALS, _coverage(result["coverage"])],
         "All figures": [
@@ -116,11 +118,11 @@ def page(result: dict[str, Any], images: str = "") -> str:
     }
     return frame.page(
         "square-wave",
-        "Distributions: Square Wave, hierarchies, and what we ship",
+        "Distributions: Square Wave, hierarchies, and our default",
         LEAD,
         result,
-        how=f"every run privatises every person anew with the mechanism itself ({times['runs']} runs, {times['beta']} "
-        f"on Beta, {times['waves']} for Figures 5 to 7; the paper has 100). A method leads where it is at most two "
+        how=f"Every run privatises every person with the mechanism itself ({times['runs']} runs, {times['beta']} "
+        f"on Beta, {times['waves']} for Figures 5 to 7; the paper has 100). A method leads if it is at most two "
         "standard errors worse than the best of the paper's others.",
         implemented=IMPLEMENTED,
         corrected=CORRECTED,
@@ -134,10 +136,10 @@ def _cell(pair: Sequence[float]) -> str:
 
 
 def _tables(settings: Sequence[dict[str, Any]]) -> Iterable[str]:
-    """Return a table a data set and metric: methods by epsilon."""
+    """Return one table per data set and metric: methods by epsilon."""
     for data in dict.fromkeys(one["data"] for one in settings):
         group = [one for one in settings if one["data"] == data]
-        yield f"### {data}, n = {group[0]['n']}, {group[0]['bins']} buckets"
+        yield f"### {data}, n = {thousands(group[0]['n'])}, {group[0]['bins']} buckets"
         for metric, name in METRICS.items():
             labels = [label for label, row in group[0]["methods"].items() if metric in row]
             rows = [(label, *(_cell(one["methods"][label][metric]) for one in group)) for label in labels]
@@ -153,7 +155,7 @@ def _ratios(settings: Sequence[dict[str, Any]]) -> str:
 
 
 def _misses(settings: Sequence[dict[str, Any]]) -> str:
-    """Return where the wanted ratios were not reached."""
+    """Return the settings in which our goals were not reached."""
     found = []
     for one in settings:
         for metric, name in (("w1", "W₁"), ("ks", "KS")):
@@ -162,7 +164,8 @@ def _misses(settings: Sequence[dict[str, Any]]) -> str:
             if ratio > limit:
                 found.append(f"{one['data']} at ε = {one['epsilon']:g}: {name} {ratio:.2f} ± {error:.2f}")
     wanted = (
-        f"Wanted were at most {WANTED['w1']:g} (W₁) and {WANTED['ks']:g} (KS) from ε = 1, and {WANTED_SMALL:g} at 0.5. "
+        f"Our goals were ratios of at most {WANTED['w1']:g} (W₁) and {WANTED['ks']:g} (KS) from ε = 1 on, and "
+        f"{WANTED_SMALL:g} at 0.5. "
     )
     if not found:
         return wanted + "All settings are within."
@@ -174,14 +177,14 @@ def _coverage(rows: Sequence[dict[str, Any]]) -> str:
     lines = [
         (f"{row['shape']}, ε = {row['epsilon']:g}", *(f"{row['coverage'][name]:.3f}" for name in names)) for row in rows
     ]
-    return table([f"{rows[0]['trials']} trials, n = {rows[0]['n']}", *names], lines)
+    return table([f"{rows[0]['trials']} trials, n = {thousands(rows[0]['n'])}", *names], lines)
 
 
 # -- plots ------------------------------------------------------------------------------------------------
 
 
 def plots(result: dict[str, Any]) -> "dict[str, Figure]":
-    """Return the figures by file name, without ending."""
+    """Return the figures by file name, without extension."""
     settings = result["figures_2_to_4"]
     data = list(dict.fromkeys(one["data"] for one in settings))
 
@@ -257,7 +260,7 @@ def _panels(
     across: str,
     marks: dict[str, list[tuple[float, float]]] | None = None,
 ) -> "Figure":
-    """Return one panel a data set and metric, errors on a logarithmic scale; marks are dots."""
+    """Return one panel per data set and metric, with errors on a logarithmic scale; marks are dots."""
     from matplotlib.figure import Figure
 
     from discreet.plots import style as house

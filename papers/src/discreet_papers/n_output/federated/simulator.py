@@ -1,12 +1,12 @@
 """The federated case study in one process: softmax regression, all clients of a round at once.
 
-Protocol of the N-output paper's section 5.3, details as its released code has them: 500 clients with equal disjoint
-shards; in each of 50 rounds 50 of them take five steps of gradient descent on all their records, and report the
-difference of the parameters, clipped, a few coordinates of it, privatised by `discreet.federated.Updates`; the server
-adds the average. Every report is charged to a ledger.
+The protocol of the N-output paper's section 5.3, with the details of its released code: 500 clients hold equal,
+disjoint shards. In each of 50 rounds, 50 of them take five steps of gradient descent on all their records and report a
+few coordinates of the clipped difference of the parameters, privatised by `discreet.federated.Updates`; the server adds
+the average. Every report is charged to a ledger.
 
-Simulation only: shards, first model and who is drawn come from one seed, so that two mechanisms are compared on the
-same clients; the noise from another.
+This is only a simulation: shards, first model and the choice of clients come from one seed, so that two mechanisms are
+compared on the same clients, and the noise from another.
 """
 
 from collections.abc import Iterator
@@ -15,40 +15,37 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Counts, Floats
 from discreet.device.ledger import Ledger
 from discreet.federated import Updates
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.ledger import BudgetError
 from discreet_papers import data as sources
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 CLIENTS, ROUNDS, DRAWN = 500, 50, 50
 STEPS, RATE = 5, 0.1
 DECAY = 0.001
-"""Weight decay of the non-private model; none otherwise."""
+"""Weight decay of the non-private model; the private ones have none."""
 SIZES = {"gamma": (19_020, 10, 2), "shuttle": (14_500, 9, 7)}
 """Records, features, classes."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Records to learn from, and others to test on, features standardised.
+    """Records for training and for testing, with standardised features.
 
     Attributes
     ----------
     paper : bool
-        Whether these are the paper's own data rather than drawn ones that stand in for them.
+        Whether these are the paper's own data rather than generated substitutes.
     """
 
     name: str
     features: Floats
-    labels: Integers
+    labels: Counts
     test_features: Floats
-    test_labels: Integers
+    test_labels: Counts
     classes: int
     paper: bool
 
@@ -59,7 +56,7 @@ class Problem:
 
 
 def problem(name: str, given: Path | None = None) -> Problem:
-    """Return "gamma" or "shuttle", or drawn data of the same size where the files are not to be had."""
+    """Return "gamma" or "shuttle", or generated data of the same size if the files are missing."""
     file = {"gamma": "magic_gamma.parquet", "shuttle": "statlog_shuttle_test.parquet"}[name]
     place = sources.folder(given)
     if place is None or not (place / file).is_file():
@@ -73,15 +70,15 @@ def problem(name: str, given: Path | None = None) -> Problem:
     return split(name, features, labels, paper=True)
 
 
-def _drawn(records: int, features: int, classes: int) -> tuple[Floats, Integers]:
-    """Return normal features around one centre a class; classes get rarer, as in the real data."""
+def _drawn(records: int, features: int, classes: int) -> tuple[Floats, Counts]:
+    """Return normal features around one centre per class; classes get rarer, as in the real data."""
     rng = np.random.default_rng(2025)
     shares = 0.5 ** np.arange(classes)
     labels = rng.choice(classes, records, p=shares / shares.sum()).astype(np.int64)
     return rng.normal(size=(records, features)) + rng.normal(0, 0.7, (classes, features))[labels], labels
 
 
-def split(name: str, features: Floats, labels: Integers, paper: bool) -> Problem:
+def split(name: str, features: Floats, labels: Counts, paper: bool) -> Problem:
     """Keep a fifth for the test, drawn as scikit-learn's train_test_split with random_state 42; standardise."""
     shuffled = np.random.RandomState(42).permutation(len(labels))
     held = -(-len(labels) // 5)
@@ -102,14 +99,14 @@ def first_model(case: Problem, rng: np.random.Generator) -> Floats:
     return np.concatenate([rng.uniform(-limit, limit, case.classes * width), np.zeros(case.classes)])
 
 
-def shards(case: Problem, rng: np.random.Generator) -> Integers:
-    """Return the records of each client, one client a row."""
+def shards(case: Problem, rng: np.random.Generator) -> Counts:
+    """Return the records of each client, one row per client."""
     each = len(case.labels) // CLIENTS
     return rng.permutation(each * CLIENTS).reshape(CLIENTS, each)
 
 
-def local_updates(model: Floats, features: Floats, labels: Integers, classes: int, decay: float = 0.0) -> Floats:
-    """Return what gradient descent on each client's records adds to the model, one client a row.
+def local_updates(model: Floats, features: Floats, labels: Counts, classes: int, decay: float = 0.0) -> Floats:
+    """Return the update of the model by gradient descent on each client's records, one row per client.
 
     Parameters
     ----------
@@ -132,7 +129,7 @@ def local_updates(model: Floats, features: Floats, labels: Integers, classes: in
 
 
 def accuracy(case: Problem, model: Floats) -> float:
-    """Return the share of the test records that are classified rightly, in per cent."""
+    """Return the share of test records that are classified correctly, in per cent."""
     width = case.features.shape[1]
     scores = case.test_features @ model[: case.classes * width].reshape(case.classes, width).T
     return 100 * float(((scores + model[case.classes * width :]).argmax(axis=1) == case.test_labels).mean())
@@ -143,7 +140,7 @@ def accuracy(case: Problem, model: Floats) -> float:
 
 @dataclass
 class Course:
-    """One run: test accuracy after each round, and what was met on the way.
+    """One run: test accuracy after each round, and statistics of the updates.
 
     Attributes
     ----------
@@ -172,15 +169,15 @@ def run(
     Parameters
     ----------
     design : Updates or None
-        None: the updates themselves, not private.
+        How updates are privatised; None sends the updates themselves.
     seed : int
-        Of shards, first model and who is drawn.
+        Seed of the shards, the first model and the choice of clients.
     noise : Entropy
-        Of the reports; seeded, for this is a simulation.
+        Randomness of the reports; seeded, because this is a simulation.
     limit : float, optional
-        What each client's ledger allows; those who have spent it refuse.
+        What each client's ledger allows; clients that have spent it refuse.
     scale : float
-        Factor on the server's estimate: the released code forgets the biases when it counts coordinates.
+        Factor on the server's estimate: the released code does not count the biases as coordinates.
     """
     rng = np.random.default_rng(seed)
     records = shards(case, rng)
@@ -213,7 +210,7 @@ def run(
     return Course(curve, clipped / asked, variance / asked, spent)
 
 
-def _willing(drawn: Integers, design: Updates, number: int, ledger: Ledger) -> Iterator[int]:
+def _willing(drawn: Counts, design: Updates, number: int, ledger: Ledger) -> Iterator[int]:
     """Yield the clients that may still spend this round's epsilon; they are charged."""
     for client in drawn.tolist():
         try:
@@ -224,7 +221,7 @@ def _willing(drawn: Integers, design: Updates, number: int, ledger: Ledger) -> I
 
 
 def summary(courses: list[Course]) -> dict[str, Any]:
-    """Return means over runs, JSON-ready."""
+    """Return means over runs, ready for JSON."""
     curves = np.array([course.accuracy for course in courses])
     last = curves[:, -1]
     spent = np.array([course.spent for course in courses])

@@ -1,7 +1,7 @@
-"""The N-output paper's Figure 5: federated learning, as published and at equal k, and what really matters.
+"""The N-output paper's Figure 5: federated learning, as published and at equal k, and what the accuracy depends on.
 
-A cell is one setting on one data set, learnt 25 times. All cells share shards, first models and the clients of
-each round, so that differences between them are paired; noise is drawn anew.
+A cell is one setting on one data set, run 25 times. All cells share shards, first models and the clients of each round,
+so that differences between them are paired; only the noise differs.
 """
 
 from collections.abc import Callable
@@ -24,21 +24,21 @@ from discreet_papers.n_output.federated.simulator import CLIENTS, DRAWN, ROUNDS,
 EPSILON, RANGE = 5.0, 0.3
 SETS = ("gamma", "shuttle")
 TUNED = "small inputs"
-"""`adaptive-additive` for small inputs: what `Updates` takes unless told otherwise."""
+"""`adaptive-additive` for small inputs, the default of `Updates`."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a cell varies.
+    """The setting of a cell.
 
     Attributes
     ----------
     label : str
-        In tables.
+        Name in tables.
     method : str
         A mechanism, "small inputs", or "" for learning without privacy.
     published : bool
-        Whether the server forgets the biases when it counts coordinates, as the released code does.
+        Whether the server does not count the biases as coordinates, as in the released code.
     """
 
     label: str
@@ -98,17 +98,17 @@ MECHANISMS = (
     "piecewise",
     "piecewise-opt",
 )
-"""Beside those of the case study, at k = 1."""
+"""Mechanisms besides those of the case study, at k = 1."""
 KS = (2, 3, 5)
 RANGES = (0.03, 0.1, 1.0, 3.0)
 BUDGETS = {
-    "limit 25": Setting("ε = 5 a round, limit 25: five rounds each", limit=25.0),
-    "limit 5": Setting("ε = 5 a round, limit 5: one round each", limit=5.0),
-    "a tenth": Setting("ε = 0.5 a round, no limit", epsilon=0.5),
-    "a fiftieth": Setting("ε = 0.1 a round, no limit", epsilon=0.1),
+    "limit 25": Setting("ε = 5 per round, limit 25: five rounds each", limit=25.0),
+    "limit 5": Setting("ε = 5 per round, limit 5: one round each", limit=5.0),
+    "a tenth": Setting("ε = 0.5 per round, no limit", epsilon=0.5),
+    "a fiftieth": Setting("ε = 0.1 per round, no limit", epsilon=0.1),
 }
 QUICK_RUNS, RUNS = 3, 25
-"""All cells together cost four CPU seconds a run."""
+"""Number of runs; one run of all cells takes four CPU seconds."""
 
 
 def settings(quick: bool) -> dict[str, Setting]:
@@ -126,7 +126,7 @@ def settings(quick: bool) -> dict[str, Setting]:
 
 
 def run_figure(job: Job) -> dict[str, Any]:
-    """Return the cells of Figure 5, by data set and setting, and what the mechanisms are like."""
+    """Return the cells of Figure 5 by data set and setting, and the variances of the mechanisms."""
     runs = QUICK_RUNS if job.quick else RUNS
     asked = settings(job.quick)
     tasks: dict[str, Callable[[], Cell]] = {
@@ -155,7 +155,7 @@ def case(data: str, folder: Path | None) -> Problem:
 
 
 def cell(data: str, name: str, setting: Setting, runs: int, folder: Path | None) -> Cell:
-    """Return what so many runs of one setting gave."""
+    """Return the result of a number of runs of one setting."""
     known = case(data, folder)
     design = setting.design(known)
     scale = 1 - known.classes / known.dimension if setting.published else 1.0
@@ -169,7 +169,7 @@ def cell(data: str, name: str, setting: Setting, runs: int, folder: Path | None)
 
 
 def compared(setting: Setting) -> bool:
-    """Return whether a setting differs from the others in its mechanism alone."""
+    """Return whether a setting differs from the others only in its mechanism."""
     return bool(setting.method) and setting == Setting(setting.label, setting.method)
 
 

@@ -1,4 +1,4 @@
-"""What PrivRM says of its Figures 2, 3 and 5 to 8, each with what was found and the verdict."""
+"""PrivRM's claims about its Figures 2, 3 and 5 to 8, each with our finding and a verdict."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from discreet_papers.privrm.levels import THRESHOLDS
 from discreet_papers.verdicts import WRONG, Claims, claim
 
 PRINTED_SAME = 1.24
-"""From this epsilon on, says section 5.2, TLM, PM and HM have the same parameter."""
+"""The epsilon from which TLM, PM and HM have the same parameter, according to section 5.2."""
 ADJUSTED = "privrm-star/piecewise, adjusted as printed"
 SLACK = 1.3
-"""Two measured errors of 20 collections that differ by less than this are not told apart."""
+"""Two errors measured over 20 collections count as equal if their ratio is below this."""
 
 
 def claims(result: dict[str, Any]) -> Claims:
@@ -38,7 +38,7 @@ def _budgets(result: dict[str, Any]) -> Claims:
             "Each phase of PrivRM* has more than the ε/2 of PrivRM^I and ^O, with every inner mechanism",
             "ε′ − ε/2 is at least " + ", ".join(f"{value:.3f} ({name})" for name, value in more.items()),
             min(more.values()) > 0,
-            "but people outside pay for it: half of all tags are coin tosses",
+            "at the cost of people outside: half of all tags are coin tosses",
         ),
         claim(
             "5.2, Fig. 2",
@@ -50,10 +50,10 @@ def _budgets(result: dict[str, Any]) -> Claims:
             "5.3, Fig. 3",
             "Its own rule changes at ε = " + ", ".join(f"{told} ({name})" for name, told in THRESHOLDS.items()),
             ", ".join(f"{value:.3f} ({name})" for name, value in found.items())
-            + f"; with a variance that HM really has: {three['hybrid_attained']:.2f}"
+            + f"; with a variance that HM attains: {three['hybrid_attained']:.2f}"
             + ("" if three["literal_ever_prefers_star"] else "; Δ as printed never prefers PrivRM*"),
             near,
-            "if Δ is read with Var(ε/2) for PrivRM^I, hardly anybody inside, for HM the best t of PM and SR at once",
+            "if Δ uses Var(ε/2) for PrivRM^I, almost nobody is inside, and HM has the best t of PM and of SR at once",
         ),
     ]
 
@@ -81,7 +81,7 @@ def _sizes(cells: list[dict[str, Any]]) -> Claims:
             f"PM, ε = {FIXED:g}: adjustment as printed best (or within {SLACK:g}) in {best} of {len(cells)} cells; "
             f"PrivRM ahead of both baselines in {ordered}",
             best == ordered == len(cells),
-            failed="it pays where the range is nearly empty, and costs where it is not",
+            failed="it helps where the range is nearly empty and hurts where it is not",
         ),
         claim(
             "7.3, Fig. 5",
@@ -116,7 +116,7 @@ def _implementations(cells: list[dict[str, Any]]) -> Claims:
             "The guideline's choice (* with SR, PM, HM, SW) has the least error mostly, and not always above ε = 3.5",
             f"exact, as published: in {right} of {total}" + (f"; not with {where}" if where else ""),
             2 * right > total and late,
-            "what decides there is the variance of the count, which the guideline leaves out, not a noisy pilot",
+            "the reason is the variance of the count, which the guideline omits, not a noisy first round",
         ),
         claim(
             "7.4, Fig. 6a",
@@ -148,14 +148,14 @@ def _bins(cells: list[dict[str, Any]]) -> Claims:
             "The error of the distribution falls with the number of bins",
             f"from the fewest to the most bins it falls in {len(falls)} of {len(cells)} columns",
             len(falls) == len(cells),
-            failed="where few bins resolve the column already, more of them gain nothing",
+            failed="where few bins already resolve the column, more bins do not help",
         ),
         claim(
             "7.5, Fig. 7",
             f"Even with {most} bins it is significantly worse than PrivRM (PM) with and without adjustment",
             f"worse than both in {len(above)} of {len(cells)} columns. Gain by bins, then the ratio to PrivRM: {told}",
             WRONG if not above else len(above) == len(cells),
-            failed="with enough bins the distribution has no noise of a tag to pay for",
+            failed="with enough bins the distribution avoids the noise of a tag",
         ),
     ]
 
@@ -177,13 +177,13 @@ def _waves(cell: dict[str, Any]) -> Claims:
             "On skewed data the original Square Wave is worse than the unbiased one at every ε",
             f"its mean squared error is {min(ratios):.0f} to {max(ratios):.0f} times as large",
             min(ratios) > 1,
-            "exact; how many people and how wide a Gaussian is not in the paper",
+            "exact; the number of people and the width of the Gaussian are not in the paper",
         ),
         claim(
             "7.6, Fig. 8b",
             "The original is better only where the Gaussian is symmetric, at 150",
             "better at " + (", ".join(better) or "none"),
             better == ["150"],
-            "it shrinks everything towards the middle of the domain",
+            "it shrinks every estimate towards the middle of the domain",
         ),
     ]

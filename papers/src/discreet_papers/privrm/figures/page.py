@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.text import thousands
 from discreet_papers import frame
 from discreet_papers.privrm.figures import study as figures
 from discreet_papers.privrm.figures.claims import ADJUSTED
@@ -38,8 +39,8 @@ def sections(result: dict[str, Any], images: str) -> dict[str, list[str]]:
             _bins(result),
         ],
         "Figure 8: original and unbiased Square Wave": [
-            f"Exact mean squared error of the mean of {figures.PEOPLE:,} people, ".replace(",", " ")
-            + f"a Gaussian of standard deviation {figures.SPREAD:g} cut to (0, 300), in the domain's units.",
+            f"Exact mean squared error of the mean of {thousands(figures.PEOPLE)} people, ".replace(",", " ")
+            + f"a Gaussian with standard deviation {figures.SPREAD:g} truncated to (0, 300), in the domain's units.",
             _waves(result),
             frame.picture(images, "privrm_figure_8", "Both errors against ε and against the centre"),
         ],

@@ -1,7 +1,7 @@
 """PrivRM's Figures 2, 3 and 5 to 8: budgets of both phases, the guideline, range sizes, implementations, bins, SW.
 
 Figures 2, 3 and 8 are closed forms. In the others the errors of ranged mechanisms are exact and those of the biased
-baselines and of adaptive adjustment are measured, as in `privrm`.
+baselines and of adaptive adjustment are measured, as in `privrm.study`.
 """
 
 import math
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms.base import Floats
+from discreet.arrays import Floats
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.window import Window
@@ -22,17 +22,17 @@ from discreet_papers.privrm import levels, study
 FIXED = 2.5
 """The epsilon of Figures 5 and 7."""
 SIZES = (0.25, 0.5, 1.0, 1.5)
-"""Widths of the range from -1 on. The whole domain, 2, is an ordinary mean."""
+"""Widths of the range, which starts at -1. With the whole domain (width 2) it is an ordinary mean."""
 BINS = (256, 512, 1024, 2048, 4096)
 PEOPLE, SPREAD, STEPS = 100_000, 50.0, tuple(range(100, 201, 10))
-"""Figure 8: people and standard deviation, which the paper does not give, and the centres of the Gaussians."""
+"""Figure 8: people and standard deviation (not given in the paper), and the centres of the Gaussians."""
 
 
 # -- Figure 2 ---------------------------------------------------------------------------------------------
 
 
 def exact_level(name: str, p: float) -> float:
-    """Return the exact level of PrivRM* with the continuous mechanism: Table 2 with its branches where they belong."""
+    """Return the exact level of PrivRM* with the continuous mechanism: Table 2 with correct branches."""
     if name == "TLM":
         return levels.truncated(p)
     if name == "HM":
@@ -41,7 +41,7 @@ def exact_level(name: str, p: float) -> float:
 
 
 HYBRID_FROM = 0.6093525
-"""HM is SR up to this epsilon (the paper rounds it to 0.61)."""
+"""Up to this epsilon HM equals SR (the paper rounds it to 0.61)."""
 
 
 def second_phase(name: str, epsilon: float) -> float:
@@ -64,7 +64,7 @@ def figure_2() -> Cell:
     grid = (np.arange(1, 51) / 10).tolist()
     curves = {name: [second_phase(name, e) for e in grid] for name in levels.INNERS}
     low, high = 0.5, 3.0
-    for _ in range(60):  # from where the truncated Laplace mechanism is as good as PM
+    for _ in range(60):  # from here on the truncated Laplace mechanism is as good as PM
         middle = (low + high) / 2
         apart = second_phase("PM", middle) - second_phase("TLM", middle) > 1e-9
         low, high = (middle, high) if apart else (low, middle)
@@ -75,7 +75,7 @@ def figure_2() -> Cell:
 
 
 def best_case(name: str, epsilon: float) -> float:
-    """Return the least variance over inputs. For HM, as the paper has it, PM's and SR's at different inputs."""
+    """Return the least variance over inputs; for HM, as in the paper, PM's and SR's at different inputs."""
     c, s = math.exp(epsilon), math.exp(epsilon / 2)
     sr, pm = ((c + 1) / (c - 1)) ** 2 - 1, (s + 3) / (3 * (s - 1) ** 2)
     if name == "uSW":
@@ -88,7 +88,7 @@ def best_case(name: str, epsilon: float) -> float:
 
 
 def outside_variance(name: str, epsilon: float) -> float:
-    """Return U: the second moment of a uniform draw from the outputs, each component with its share."""
+    """Return U, the second moment of a uniform draw from the outputs; components are weighted by their shares."""
     c, s = math.exp(epsilon), math.exp(epsilon / 2)
     sr, pm = ((c + 1) / (c - 1)) ** 2, ((s + 1) / (s - 1)) ** 2 / 3
     if name == "uSW":
@@ -109,10 +109,10 @@ def hybrid_variance(epsilon: float) -> float:
 
 
 def threshold(name: str, *, attained: bool = False) -> float:
-    """Return below which epsilon the printed rule prefers * when almost nobody is inside (Figure 3).
+    """Return the epsilon below which the printed rule prefers * if almost nobody is inside (Figure 3).
 
-    The rule is read with Var(epsilon/2) for I, as section 4 has it. With ``attained`` HM has the variance that some
-    input really has.
+    The rule is read with Var(epsilon/2) for I, as in section 4. With ``attained``, HM has a variance that some input
+    attains.
     """
     own: Callable[[float], float] = hybrid_variance if attained else lambda e: best_case(name, e)
     low, high = 1.0, 8.0
@@ -228,7 +228,7 @@ def _root_mean_square(errors: list[float]) -> float:
 
 
 def gaussian(centre: float) -> Floats:
-    """Return a Gaussian around a centre, cut to (0, 300) and put on [-1, 1], as equally likely points."""
+    """Return a Gaussian around a centre, truncated to (0, 300) and scaled to [-1, 1], as equally likely points."""
     from scipy.special import ndtr, ndtri
 
     low, high = ndtr(-centre / SPREAD), ndtr((300 - centre) / SPREAD)
