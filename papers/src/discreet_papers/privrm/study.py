@@ -250,7 +250,7 @@ def _auto(question: Question, epsilon: float, runs: int) -> tuple[str, float]:
     for _ in range(runs):
         some = rng.choice(question.values, size, replace=False)
         tally = Crowd(first.mechanism, first.encoder.encode(some).inputs).tally(rng)
-        second = _asked(plan, [{"pilot": tally}]).mechanism
+        second = _asked(plan, [Answered(Round(1, (first,)), {"pilot": tally})]).mechanism
         parts = [(share, first.mechanism), (1 - share, second)]
         variances.append(1 / sum(s / predicted_variance(m, question.belief) for s, m in parts if isinstance(m, Ranged)))
         names.append(second.name)
@@ -284,7 +284,7 @@ COMPARED = (
     "privrm-star/duchi, adjusted",
     "auto, adjusted",
 )
-"""Those of Figure 4."""
+"""The plans of Figure 4."""
 
 
 def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[str, float]:
