@@ -205,6 +205,33 @@ def test_every_kind_of_question(site, browser, plan, value, name):
     assert campaign.progress()["n"] == 1
 
 
+def test_several_answers_are_sent_as_one_report(site, browser):
+    domains = [dc.Interval(0, 1), dc.Interval(0, 120), dc.Interval(0, 9)]
+    campaign = site.collector().create(dc.Means(domains, 2.0, method="duchi", answers=2), "Several", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, is_shown("form"))
+    for name in ("value", "value-2"):
+        assert browser.execute_script("return document.getElementById('draw').disabled")
+        browser.execute_script(
+            """const field = document.getElementById(arguments[0]);
+            field.value = "0.5";
+            field.dispatchEvent(new Event("input", { bubbles: true }));""",
+            name,
+        )
+    until(browser, is_shown("could"))
+    assert text(browser, "could-words").count("Your answer to part") == 2
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    picture(browser, "several-phone")
+    assert text(browser, "report").count("Report") == 2
+    assert "88 : 12" in text(browser, "promise-words")
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert campaign.progress()["n"] == 1
+    assert sum(one["n"] for one in campaign.tally()["rounds"][0]["channels"].values()) == 2
+    assert complaints(browser) == []
+
+
 def test_an_unsent_report_survives_a_reload_and_counts_once(site, browser):
     campaign = site.collector().create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Lost", minimum=1)
     browser.get(f"{site.url}/c/{campaign.id}")
@@ -213,7 +240,7 @@ def test_an_unsent_report_survives_a_reload_and_counts_once(site, browser):
     until(browser, is_shown("will"))
     report = text(browser, "code")
     browser.get(f"{site.url}/c/{campaign.id}")
-    until(browser, lambda b: "did not reach" in text(b, "status"))
+    until(browser, lambda b: "not reached the collector" in text(b, "status"))
     assert text(browser, "code") == report
     press(browser, "send")
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
@@ -242,7 +269,7 @@ def test_limits_add_up_over_campaigns(site, browser):
             press(browser, "send")
             until(browser, lambda b: "Sent and counted" in text(b, "sent"))
         else:
-            until(browser, lambda b: "your limit is 4" in text(b, "status"))
+            until(browser, lambda b: "your limit of 4" in text(b, "status"))
 
 
 def test_invitations(site, browser):

@@ -1,5 +1,5 @@
-// The open round of a campaign, fetched here and verified by the client: nothing of the collector is believed.
-import { Attribute, Entropy, Round, ticketId, WireError } from "./client/index.js";
+// The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
+import { Attribute, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
@@ -18,17 +18,9 @@ export async function openRound(campaign, limit) {
   return Round.read(await json(`/api/campaigns/${campaign}/round`), { limit, campaign });
 }
 
-/** What a person is asked for in a channel: a number of an interval, or one of some labels. @param {import("./client/round.js").Channel} channel */
-function describe(channel) {
-  const { encoder } = channel;
-  // Asked for one attribute of a row, a person gives that number alone.
-  if (encoder instanceof Attribute) return { ...channel, encoder: encoder.interval, interval: encoder.interval, labels: null, attribute: encoder.index };
-  return { ...channel, interval: encoder.labels ? null : (encoder.interval ?? encoder), labels: encoder.labels ?? null };
-}
-
 /**
- * The id under which this device answers: `sent` goes out, `known` decides the channel. Fetched once and kept, so that
- * nobody can reload until they like their channel. `kept`: the id of a report that still waits to be sent.
+ * The id under which this device answers: `sent` is uploaded, `known` decides the channels. It is fetched once and kept,
+ * so that nobody can reload until they get the channels they like. `kept`: the id of a report that has not been sent yet.
  */
 export async function identity(round, kept = null) {
   const key = `discreet id ${round.campaign} ${round.number}`;
@@ -48,5 +40,20 @@ export async function identity(round, kept = null) {
   return { sent: unhex(text), known: unhex(text) };
 }
 
-/** The channel that an id answers. */
-export const channelFor = async (round, known) => describe((await round.channelsOf(known))[0]);
+/** The channels that an id answers, with what the page needs to ask for each. @param {Round} round @param {Uint8Array} known */
+export const channelsFor = async (round, known) => (await round.channelsOf(known)).map(describe);
+
+/**
+ * `single` encodes the one number or label that a person enters for a channel; `encoder`, which the report is made with,
+ * may read it from a row of attributes.
+ * @param {import("./client/round.js").Channel} channel
+ */
+function describe(channel) {
+  const attribute = channel.encoder instanceof Attribute ? channel.encoder.index : null;
+  const single = channel.encoder instanceof Attribute ? channel.encoder.interval : channel.encoder;
+  const interval = single.labels ? null : (single.interval ?? single);
+  return { ...channel, attribute, single, interval, labels: single.labels ?? null, name: attribute === null ? "Your answer" : `Your answer to part ${attribute + 1}` };
+}
+
+/** What the answers to some channels reveal together. @param {{ mechanism: any }[]} channels @returns {Ratio} */
+export const ratioOf = (channels) => channels.reduce((total, { mechanism }) => total.times(mechanism.certificate.ratio), new Ratio(1n));
