@@ -288,7 +288,7 @@ def test_frequencies():
         (lambda: dc.advise("distribution", epsilon=1, shape="bell", prior=[1]), "one of them"),
         (lambda: dc.advise("distribution", epsilon=1, bins=1), "bins is 1"),
         (lambda: dc.advise("distribution", epsilon=1, methods=["magic"]), "methods is"),
-        (lambda: dc.advise("distribution", epsilon=1, level=2), "level is 2"),
+        (lambda: dc.advise("distribution", epsilon=1, level=2), "level must be .* not 2"),
         (lambda: dc.advise("range-mean", epsilon=1), "low=… and high=…"),
         (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=0.5), "range"),
         (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=1, prior=[1, 0, 0]), "nobody is expected"),

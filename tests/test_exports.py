@@ -57,7 +57,7 @@ def test_importing_discreet_loads_nothing_heavy():
         assert f"'{heavy}'" not in loaded
 
 
-ANY_FOR_NOW = {"simulate", "privatize_frame"}  # until their rooms give them real types
+ANY_FOR_NOW = {"privatize_frame"}  # until their rooms give them real types
 
 CALLS = """
 wage = dc.Interval(0, 500_000)

@@ -14,7 +14,7 @@ from discreet.advice import Population, error_curve
 from discreet.domains import Interval
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.distribution import Distribution
-from discreet.plans.distribution.answer import DistributionEstimate
+from discreet.plans.distribution.answer import DistributionAnswer
 from discreet.plans.simulate import simulate
 from discreet.plots import distribution
 from discreet.plots.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, STYLES, VERMILLION, canvas, legend
@@ -92,7 +92,7 @@ def number() -> "Figure":
     return figure
 
 
-def answered() -> "tuple[DistributionEstimate, Population, np.ndarray]":
+def answered() -> "tuple[DistributionAnswer, Population, np.ndarray]":
     """Return the ages of 50 000 made-up people as a collector learns them, the truth, and the counts of the reports."""
     people = Population.of("two-peaks", AGES)
     plan = Distribution(AGES, 1.0, bins=64)

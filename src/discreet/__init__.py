@@ -14,8 +14,8 @@ __all__ = [
     "Categories",
     "Interval",
     # Questions and answers.
+    "Answer",
     "Distribution",
-    "Estimate",
     "Frequency",
     "Mean",
     "Means",
@@ -73,7 +73,8 @@ if TYPE_CHECKING:
     from discreet.mechanisms.shapes.table import Table
     from discreet.mechanisms.shapes.unary import Unary
     from discreet.mechanisms.shapes.window import Window
-    from discreet.plans.base import Estimate, Plan
+    from discreet.plans.answers import Answer
+    from discreet.plans.base import Plan
     from discreet.plans.distribution import Distribution
     from discreet.plans.frequency import Frequency
     from discreet.plans.mean import Mean, Means
@@ -99,7 +100,8 @@ else:
         "mechanisms.shapes.table": ("Table",),
         "mechanisms.shapes.unary": ("Unary",),
         "mechanisms.shapes.window": ("Window",),
-        "plans.base": ("Estimate", "Plan"),
+        "plans.answers": ("Answer",),
+        "plans.base": ("Plan",),
         "plans.distribution": ("Distribution",),
         "plans.frequency": ("Frequency",),
         "plans.mean": ("Mean", "Means"),

@@ -274,7 +274,7 @@ def test_wrong_tallies_are_named():
         (lambda: dc.Distribution(DOMAIN, epsilon=1, share=0), "share is 0"),
         (lambda: dc.Distribution(DOMAIN, epsilon=1, colour=3), "colour"),
         (lambda: dc.Distribution(DOMAIN, epsilon=1, method="spline", colour=3), "colour"),
-        (lambda: dc.Distribution(DOMAIN, epsilon=1, level=1.5), "level is 1.5"),
+        (lambda: dc.Distribution(DOMAIN, epsilon=1, level=1.5), "level must be .* not 1.5"),
         (lambda: dc.Distribution(DOMAIN, epsilon=1, bins=8).estimate([]), "one round"),
     ],
 )

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.plans.base import Answered, Estimate, format_number
+from discreet.plans.answers import NumberAnswer
+from discreet.plans.base import Answered
 from discreet.plans.registry import read_plan
+from discreet.text import format_number
 
 WAGE = dc.Interval(0, 500_000)
 METHODS = ["duchi", "piecewise", "piecewise-sub", "square-wave", "hybrid", "auto"]
@@ -66,14 +68,14 @@ def test_merged_tallies_give_the_same_estimate():
     ("call", "why"),
     [
         (lambda: dc.Mean(WAGE, epsilon=0), "epsilon must be"),
-        (lambda: dc.Mean(WAGE, epsilon=1, level=1), "level is 1"),
+        (lambda: dc.Mean(WAGE, epsilon=1, level=1), "level must be .* not 1"),
         (lambda: dc.Mean((0, 1), epsilon=1), "Interval"),
         (lambda: dc.Mean(WAGE, epsilon=1, method="nonsense"), "nonsense"),
         (lambda: dc.Mean(WAGE, epsilon=1, method="randomized-response", size=3), "numeric"),
-        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), []), "empty"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), []), "at least one person"),
         (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0]), "at least 2"),
         (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0, math.nan]), "value 1 is nan"),
-        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), 3.0), "empty"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), 3.0), "at least one person"),
     ],
 )
 def test_bad_questions_are_named(call, why):
@@ -89,8 +91,9 @@ def test_numbers_are_printed_to_their_margin(value, margin, text):
     assert format_number(value, margin) == text
 
 
-def test_estimate_margin():
-    assert Estimate("mean", 5.0, (4.0, 6.0), 0.95, 10, 1.0, "duchi").margin == 1.0
+def test_the_margin_is_half_the_interval():
+    about = {"question": "mean", "level": 0.95, "n": 10, "epsilon": 1.0, "method": "duchi"}
+    assert NumberAnswer(value=5.0, interval=(4.0, 6.0), **about).margin == 1.0
 
 
 def test_plans_survive_their_json():
@@ -108,7 +111,7 @@ def test_plans_survive_their_json():
         ({"question": "magic"}, "question is 'magic'"),
         ([], "question is"),
         ({"question": "mean", "epsilon": 1.0}, "domain"),
-        ({"question": "mean", "epsilon": 1.0, "domain": {"low": 0}}, "domain is"),
+        ({"question": "mean", "epsilon": 1.0, "domain": {"low": 0}}, "domain must be"),
         ({"question": "mean", "epsilon": 1.0, "domain": {"labels": ["a", "b"]}}, "Interval"),
         ({"question": "mean", "epsilon": 1.0, "domain": {"low": 0, "high": 1}, "colour": 1}, "no option|colour"),
     ],

@@ -299,7 +299,7 @@ def test_broken_parameters():
         ({"guess": (0.0, 30.0)}, "guess"),
         ({"guess": (0.5, 70.0)}, "guess"),
         ({"prior": [0.0, 0.0]}, "prior"),
-        ({"level": 1.5}, "level is"),
+        ({"level": 1.5}, "level must be"),
     ):
         with pytest.raises(DiscreetError, match=words):
             RangeMean(DOMAIN, 20, 50, 1, **options)

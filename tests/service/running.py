@@ -17,7 +17,8 @@ import uvicorn
 import discreet as dc
 from discreet.device.client import Campaign, Collector
 from discreet.messages import uploads as envelope
-from discreet.plans.base import Channel, Estimate, History, Plan, Round
+from discreet.plans.answers import NumberAnswer
+from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.service import Settings, Store, create_app
 
@@ -137,7 +138,8 @@ class TwoRounds(Plan):
 
     def estimate(self, history: History) -> Any:
         n = sum(answered.n for answered in history)
-        return Estimate(self.question, float(n), (0.0, 1.0), self.level, n, self.epsilon, self.method)
+        about = {"question": self.question, "level": self.level, "epsilon": self.epsilon, "method": self.method}
+        return NumberAnswer(value=float(n), interval=(0.0, 1.0), n=n, **about)
 
 
 QUESTIONS["two-rounds"] = TwoRounds

@@ -9,7 +9,7 @@ from discreet.demo.run import Demo
 from discreet.domains import Interval
 from discreet.mechanisms.comparison import EPSILONS, worst_case_variances
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Estimate
+from discreet.plans.answers import NumberAnswer
 from discreet.privacy.entropy import Entropy
 from discreet.report import Column, Row, Section
 from discreet.text import format_number, thousands
@@ -98,7 +98,7 @@ def mean_section(demo: Demo, key: str, title: str, what: str, values: AnyArray, 
     """Ask for one mean by every registered mechanism for means, and show the answers beside the truth."""
     inside = np.clip(values.astype(np.float64), domain.low, domain.high)
     truth = float(inside.mean())
-    answers: list[tuple[str, Estimate]] = []
+    answers: list[tuple[str, NumberAnswer]] = []
     for source in demo.ranked:
         demo.doing(f"{title}: {source.name}")
         plan = discreet.Mean(domain, epsilon=demo.epsilon, method=source.name)
@@ -190,7 +190,7 @@ def exact_limits(demo: Demo) -> Section:
     return section
 
 
-def holds(answer: Estimate, truth: float) -> bool:
+def holds(answer: NumberAnswer, truth: float) -> bool:
     """Return whether the interval contains the truth."""
     return answer.interval[0] <= truth <= answer.interval[1]
 

@@ -6,7 +6,7 @@ import discreet
 from discreet import plots
 from discreet.demo.means import WAGE, holds
 from discreet.demo.run import Demo
-from discreet.plans.base import Estimate
+from discreet.plans.answers import NumberAnswer
 from discreet.report import Column, Row, Section
 from discreet.text import format_number
 
@@ -32,7 +32,7 @@ def wage_distribution(demo: Demo) -> Section:
         answer_columns("Number"),
     )
     inside = (wages >= 50_000) & (wages <= 100_000)
-    read: list[tuple[str, float, Estimate]] = [
+    read: list[tuple[str, float, NumberAnswer]] = [
         ("mean", float(wages.mean()), answer.mean),
         *((f"quantile {q:g}", float(np.quantile(wages, q)), answer.quantile(q)) for q in (0.5, 0.75, 0.9)),
         ("share of 50 000 … 100 000", float(inside.mean()), answer.range(50_000, 100_000)),
@@ -98,6 +98,6 @@ def middle_wages(demo: Demo) -> Section:
     return section
 
 
-def _row(name: str, truth: float, answer: Estimate) -> Row:
+def _row(name: str, truth: float, answer: NumberAnswer) -> Row:
     shown = [format_number(number, answer.margin) for number in (truth, answer.value, answer.margin)]
     return Row((name, shown[0], shown[1], f"± {shown[2]}", "yes" if holds(answer, truth) else "no"))

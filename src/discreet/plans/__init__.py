@@ -1,6 +1,7 @@
 """Plans: a question, the rounds that answer it, and the estimate."""
 
-from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round
+from discreet.plans.answers import Answer
+from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
@@ -11,10 +12,10 @@ from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance
 
 __all__ = [
+    "Answer",
     "Answered",
     "Channel",
     "Distribution",
-    "Estimate",
     "Frequency",
     "History",
     "Mean",

@@ -11,23 +11,31 @@ that divide it: `Round.answers`).
 """
 
 import html
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import NormalDist
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Self
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
+from discreet.plans.answers import Answer
 from discreet.plans.encoders import Encoder
 from discreet.privacy.exact import check_epsilon
 from discreet.tallies import Tally
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    A = TypeVar("A", bound=Answer, covariant=True, default=Answer)
+else:
+    from typing import TypeVar
+
+    A = TypeVar("A", bound=Answer, covariant=True)
+
 
 @dataclass(frozen=True)
 class Channel:
-    """How one group of participants answers.
+    """How one group of people answers.
 
     Attributes
     ----------
@@ -56,9 +64,9 @@ class Round:
     number : int
         From 1.
     share : float
-        The part of all participants that this round asks; they are drawn at random among those not yet asked.
+        The part of all people that this round asks; they are drawn at random among those not yet asked.
     answers : int
-        How many channels each participant answers: the one drawn and those after it, around the end. The plan divides
+        How many channels each person answers: the one drawn and those after it, around the end. The plan divides
         epsilon between them, so that all answers of a person together cost epsilon.
     """
 
@@ -67,8 +75,13 @@ class Round:
     share: float = 1.0
     answers: int = 1
 
+    @property
+    def shares(self) -> list[float]:
+        """The channels' parts of the round, relative to each other."""
+        return [channel.share for channel in self.channels]
+
     def answered(self, drawn: int) -> list[Channel]:
-        """Return the channels that a participant for whom channel number ``drawn`` was drawn answers."""
+        """Return the channels that a person answers for whom channel number ``drawn`` was drawn."""
         return [self.channels[(drawn + i) % len(self.channels)] for i in range(self.answers)]
 
     def channel(self, key: str) -> Channel:
@@ -113,8 +126,8 @@ History = Sequence[Answered]
 """The rounds so far, in the order in which they were asked."""
 
 
-class Plan(ABC):
-    """A question and how it is answered."""
+class Plan(ABC, Generic[A]):
+    """A question and how it is answered; ``Plan[NumberAnswer]`` is one that returns a number."""
 
     question: str
     epsilon: float
@@ -124,7 +137,7 @@ class Plan(ABC):
     def __init__(self, epsilon: float, level: float) -> None:
         self.epsilon = check_epsilon(epsilon)
         if not isinstance(level, (int, float)) or not 0 < level < 1:
-            raise DiscreetError(f"level is {level!r}; allowed is a number between 0 and 1, such as 0.95")
+            raise DiscreetError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
         self.level = float(level)
 
     @abstractmethod
@@ -135,7 +148,7 @@ class Plan(ABC):
         """Return the plan as JSON-ready values."""
         return {"question": self.question} | self.arguments()
 
-    def expecting(self, people: int) -> "Plan":
+    def expecting(self, people: int) -> Self:
         """Return the plan for so many people: itself, unless their number decides how they are divided into rounds.
 
         Drivers that know the number beforehand (a simulation, a campaign) ask for it.
@@ -147,7 +160,7 @@ class Plan(ABC):
         """Return the round that follows the rounds so far, or None when there is none."""
 
     @abstractmethod
-    def estimate(self, history: History) -> Any:
+    def estimate(self, history: History) -> A:
         """Answer the question from the rounds that were asked; nothing is solved or drawn again."""
 
     def __repr__(self) -> str:
@@ -166,96 +179,3 @@ class Plan(ABC):
             raise DiscreetError(f"{self.question} by {self.method} has one round with one channel")
         channel = history[0].round.channels[0]
         return channel, history[0].tally(channel.key)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its uncertainty.
-
-    Attributes
-    ----------
-    value, interval : float and (float, float)
-        The estimate and its confidence interval, in the domain's units.
-    level : float
-        Probability with which such intervals hold the truth.
-    n : int
-        Number of reports.
-    epsilon : float
-        What each participant spent.
-    method : str
-        How the answers were given and decoded.
-    assumed : tuple of str
-        What the estimate takes for granted.
-    details : dict
-        Further figures.
-    """
-
-    question: str
-    value: float
-    interval: tuple[float, float]
-    level: float
-    n: int
-    epsilon: float
-    method: str
-    assumed: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def margin(self) -> float:
-        """Half the width of the interval."""
-        return (self.interval[1] - self.interval[0]) / 2
-
-    def __str__(self) -> str:
-        return (
-            f"{format_number(self.value, self.margin)} ± {format_number(self.margin, self.margin)} ({self.level:.0%})"
-        )
-
-    def __repr__(self) -> str:
-        return f"<{self.question}: {self}; {self.n} reports, epsilon {self.epsilon:g}, {self.method}>"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "question": self.question,
-            "value": self.value,
-            "interval": list(self.interval),
-            "level": self.level,
-            "n": self.n,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "assumed": list(self.assumed),
-            "details": self.details,
-        }
-
-    def _repr_html_(self) -> str:
-        rows = {
-            self.question: f"<b>{self}</b>",
-            "reports": f"{self.n}",
-            "epsilon": f"{self.epsilon:g}",
-            "method": html.escape(self.method),
-            "assumed": "<br>".join(html.escape(a) for a in self.assumed),
-        }
-        cells = "".join(f"<tr><th style='text-align:left'>{k}</th><td>{v}</td></tr>" for k, v in rows.items() if v)
-        return f"<table>{cells}</table>"
-
-
-def format_number(value: float, margin: float) -> str:
-    """Format a number with as many digits as its margin deserves: two significant digits of the margin.
-
-    Examples
-    --------
-    >>> format_number(41873.42, 1204.0)
-    '41 873'
-    >>> format_number(0.51234, 0.0123)
-    '0.512'
-    """
-    if not math.isfinite(value):
-        return str(value)
-    digits = 3 if not (math.isfinite(margin) and margin > 0) else max(0, 1 - math.floor(math.log10(margin)))
-    return f"{value:,.{min(digits, 12)}f}".replace(",", " ")
-
-
-def normal_interval(value: float, standard_error: float, level: float) -> tuple[float, float]:
-    """Return the symmetric normal interval."""
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    return value - z * standard_error, value + z * standard_error

@@ -6,10 +6,8 @@ One estimator serves every oracle; they differ only in p, q and the cost of a re
 always kept; the shown one is post-processed to a distribution, which lowers its error and costs no privacy.
 """
 
-import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Any
 
@@ -21,6 +19,7 @@ from discreet.estimation.simplex import norm_sub, project
 from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import entries, mechanism
+from discreet.plans.answers import FrequencyAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.tallies import Tally
 
@@ -33,104 +32,7 @@ SIMPLE = "randomized-response"
 BIT_PER_CATEGORY = ("basic-rappor", "count-mean-sketch", "optimized-unary", "subset-selection")
 
 
-@dataclass(frozen=True)
-class FrequencyEstimate:
-    """Frequencies with an interval each.
-
-    Attributes
-    ----------
-    labels : tuple
-        The categories.
-    frequencies : numpy.ndarray
-        Post-processed: non-negative with sum one, unless ``post`` is "raw".
-    raw : numpy.ndarray
-        Unbiased; may be negative.
-    intervals : numpy.ndarray
-        One row (low, high) a category, around the raw estimate, within [0, 1].
-    """
-
-    labels: tuple[Any, ...]
-    frequencies: Floats
-    raw: Floats
-    standard_errors: Floats
-    intervals: Floats
-    level: float
-    n: int
-    epsilon: float
-    method: str
-    post: str
-    influence: float
-    assumed: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
-    question: str = "frequency"
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row a category: label, frequency, low, high, raw, standard_error."""
-        return [
-            {
-                "label": label,
-                "frequency": float(self.frequencies[i]),
-                "low": float(self.intervals[i, 0]),
-                "high": float(self.intervals[i, 1]),
-                "raw": float(self.raw[i]),
-                "standard_error": float(self.standard_errors[i]),
-            }
-            for i, label in enumerate(self.labels)
-        ]
-
-    def top(self, k: int = 10) -> list[dict[str, Any]]:
-        """Return the rows of the k most frequent categories, largest first."""
-        rows = self.rows()
-        return [rows[i] for i in np.argsort(-self.frequencies, kind="stable")[:k]]
-
-    def __getitem__(self, label: Any) -> dict[str, Any]:
-        if label not in self.labels:
-            raise DiscreetError(f"label is {label!r}; it is not one of the {len(self.labels)} categories")
-        return self.rows()[self.labels.index(label)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "question": self.question,
-            "rows": self.rows(),
-            "level": self.level,
-            "n": self.n,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "post": self.post,
-            "influence_of_one_false_report": self.influence / self.n,
-            "assumed": list(self.assumed),
-            "details": self.details,
-        }
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame, one row a category."""
-        import pandas
-
-        return pandas.DataFrame(self.rows()).set_index("label")
-
-    def plot(self, truth: Any = None, top: int = 30) -> Any:
-        """Return a bar plot with whiskers (extra ``plots``)."""
-        from importlib import import_module
-
-        return import_module("discreet.plots").frequencies(self, truth=truth, top=top)
-
-    def __repr__(self) -> str:
-        lead = ", ".join(f"{row['label']} {row['frequency']:.1%}" for row in self.top(3))
-        return f"<frequency: {lead}, …; {self.n} reports, epsilon {self.epsilon:g}, {self.method}>"
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(str(row['label']))}</th><td>{row['frequency']:.2%}</td>"
-            f"<td>{row['low']:.2%} – {row['high']:.2%}</td></tr>"
-            for row in self.top(20)
-        )
-        head = f"<tr><th></th><th>frequency</th><th>{self.level:.0%} interval</th></tr>"
-        foot = f"{self.n} reports, ε = {self.epsilon:g}, {html.escape(self.method)}"
-        return f"<table>{head}{body}</table><p>{foot}</p>"
-
-
-class Frequency(Plan):
+class Frequency(Plan[FrequencyAnswer]):
     """The frequency of each category.
 
     Parameters
@@ -158,7 +60,7 @@ class Frequency(Plan):
     >>> plan.reason
     'randomized-response has the least variance of all oracles at this size and epsilon'
     >>> dc.simulate(plan, ["tea"] * 7000 + ["coffee"] * 3000, seed=1)
-    <frequency: tea 69.8%, coffee 29.5%, water 0.6%, …; 10000 reports, epsilon 1, randomized-response>
+    <frequency: tea 69.8%, coffee 29.5%, water 0.6%; 10000 reports, epsilon 1, randomized-response>
     """
 
     question = "frequency"
@@ -211,7 +113,7 @@ class Frequency(Plan):
         """Return the only round."""
         return None if history else Round(1, (Channel("all", self.mechanism, self.domain),))
 
-    def estimate(self, history: History) -> FrequencyEstimate:
+    def estimate(self, history: History) -> FrequencyAnswer:
         """Return the frequencies."""
         channel, tally = self.only(history)
         oracle, asked = channel.mechanism, channel.encoder
@@ -220,23 +122,24 @@ class Frequency(Plan):
         raw, errors = oracle_frequencies(oracle, tally)
         z = NormalDist().inv_cdf(0.5 + self.level / 2)
         intervals = np.clip(np.column_stack([raw - z * errors, raw + z * errors]), 0.0, 1.0)
-        return FrequencyEstimate(
-            asked.labels,
-            POST[self.post](oracle, tally, raw),
-            raw,
-            errors,
-            intervals,
-            self.level,
-            tally.n,
-            self.epsilon,
-            oracle.name,
-            self.post,
-            oracle.influence,
-            (
-                "participants are a random sample: intervals are for the frequencies among those they were drawn from",
+        return FrequencyAnswer(
+            question=self.question,
+            labels=asked.labels,
+            frequencies=POST[self.post](oracle, tally, raw),
+            raw=raw,
+            standard_errors=errors,
+            intervals=intervals,
+            post=self.post,
+            influence=oracle.influence,
+            level=self.level,
+            n=tally.n,
+            epsilon=self.epsilon,
+            method=oracle.name,
+            assumed=(
+                "people are a random sample: intervals are for the frequencies in the population they were drawn from",
                 "each interval holds for its own category, not for all of them together",
             ),
-            {"reason": self.reason},
+            details={"reason": self.reason},
         )
 
 

@@ -1,46 +1,46 @@
-"""simulate: run a plan on values that one already holds, as if each came from a device of its own.
+"""simulate: run a plan on values that you hold, as if each came from a device of its own.
 
 With ``people`` it runs for any number of them, up to 10^12, in about the same time: the values stand for a population
-of which everyone is an independent draw, and tallies come straight from their law (`discreet.mechanisms.draws`).
+from which everyone is drawn independently, and tallies are drawn from their distribution (`discreet.mechanisms.draws`).
 """
 
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Floats
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Floats
-from discreet.plans.base import Answered, Channel, Plan, Round
+from discreet.plans.assignment import cuts
+from discreet.plans.base import A, Answered, Channel, Plan, Round
 from discreet.plans.encoders import Attribute, Encoder
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
 
 
 def simulate(
-    plan: Plan, values: Any, seed: int | None = None, *, people: int | None = None, weights: Any = None
-) -> Any:
-    """Privatise every value, tally the reports round by round, and estimate.
+    plan: Plan[A], values: Any, seed: int | None = None, *, people: int | None = None, weights: Any = None
+) -> A:
+    """Run a plan on values that you hold: privatise every value, count the reports round by round, and estimate.
 
     Parameters
     ----------
     plan : Plan
         The question.
     values : array_like
-        One raw value (or one row, for several attributes) a participant.
+        One raw value per person (or one row, for several attributes).
     seed : int, optional
         For a reproducible simulation. Without it the words come from the operating system.
     people : int, optional
-        So many participants instead, up to 10^12, each with one of the values drawn at random. No report is made: each
-        tally is drawn from its law, so that a plan for the whole internet can be tried in about a second.
+        Simulate this many people instead, up to 10^12, each with one of the values drawn at random. No report is made:
+        each tally is drawn from its distribution, so that a plan for the whole internet can be tried in about a second.
     weights : array_like, optional
         With ``people``: how likely each value is, relative to the others; all alike unless given.
 
     Returns
     -------
-    Estimate
-        What the collector would have learnt; ``details`` counts the clipped values, which no collector can see (with
-        ``people``: the expected number).
+    Answer
+        What the collector would have learnt, of the type that the plan's ``estimate`` returns. ``details`` counts the
+        clipped values, which no collector can see (with ``people``: the expected number).
 
     Examples
     --------
@@ -51,11 +51,11 @@ def simulate(
     """
     rows = values if isinstance(values, np.ndarray) else np.asarray(values)
     if rows.ndim == 0 or len(rows) == 0:
-        raise DiscreetError("values are empty; at least one participant is needed")
+        raise DiscreetError("values must hold at least one person's value")
     if people is not None:
         return _from_laws(plan, rows, _shares(weights, len(rows)), people, seed)
     if weights is not None:
-        raise DiscreetError("weights are given without people; without people every value is one participant")
+        raise DiscreetError("weights need people: without people, every value is one person")
     plan = plan.expecting(len(rows))
     entropy = Entropy() if seed is None else Entropy.seeded(seed)
     waiting = np.arange(len(rows))
@@ -68,7 +68,7 @@ def simulate(
         persons, waiting = waiting[:count], waiting[count:]
         whole = count == len(rows) and len(asked.channels) == 1
         tally: dict[str, Tally] = {}
-        for drawn, group in enumerate(np.split(persons, _cuts(asked, count))):
+        for drawn, group in enumerate(np.split(persons, cuts(asked.shares, count))):
             chosen = rows if whole else rows[group]
             for channel in asked.answered(drawn):
                 encoded = channel.encoder.encode(chosen) if len(chosen) else None
@@ -81,7 +81,7 @@ def simulate(
     return estimate
 
 
-def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, seed: int | None) -> Any:
+def _from_laws(plan: Plan[A], rows: AnyArray, shares: Floats, people: int, seed: int | None) -> A:
     """Run the plan on people who each hold one of the rows, drawn by its share.
 
     Who is asked what does not depend on what they hold, so every group is a sample of the same population, independent
@@ -96,7 +96,7 @@ def _from_laws(plan: Plan, rows: npt.NDArray[Any], shares: Floats, people: int, 
         count = _asked(asked, waiting, people)
         waiting -= count
         tally: dict[str, Tally] = {}
-        for drawn, size in enumerate(np.diff([0, *_cuts(asked, count), count]).tolist()):
+        for drawn, size in enumerate(np.diff([0, *cuts(asked.shares, count), count]).tolist()):
             held = multinomial(size, shares, random) if asked.answers > 1 else None
             for channel in asked.answered(drawn):
                 inputs, outside = _encode(channel.encoder, rows, shares)
@@ -118,15 +118,15 @@ def _shares(weights: Any, count: int) -> Floats:
     shares = np.asarray(weights)
     if shares.shape != (count,) or shares.dtype.kind not in "fiu":
         raise DiscreetError(
-            f"weights are of type {shares.dtype} and shape {shares.shape}; "
-            f"allowed is one number for each of {count} values"
+            f"weights must be one number for each of {count} values, "
+            f"not of type {shares.dtype} and shape {shares.shape}"
         )
     if not (np.isfinite(shares).all() and (shares >= 0).all() and 0 < shares.sum() < np.inf):
-        raise DiscreetError("weights hold a negative or infinite number, or are all 0; allowed are numbers from 0")
+        raise DiscreetError("weights must be finite numbers from 0 on, and not all 0")
     return np.asarray(shares / shares.sum(), dtype=np.float64)
 
 
-def _encode(encoder: Encoder, rows: npt.NDArray[Any], shares: Floats) -> tuple[npt.NDArray[Any], float]:
+def _encode(encoder: Encoder, rows: AnyArray, shares: Floats) -> tuple[AnyArray, float]:
     """Return canonical inputs, and the share of those who are clipped."""
     encoded = encoder.encode(rows)
     low, high = encoded.clipped_low, encoded.clipped_high
@@ -140,12 +140,6 @@ def _encode(encoder: Encoder, rows: npt.NDArray[Any], shares: Floats) -> tuple[n
 def _asked(asked: Round, waiting: int, people: int) -> int:
     """Return how many of those who wait a round asks."""
     return waiting if asked.share >= 1 else min(waiting, round(asked.share * people))
-
-
-def _cuts(asked: Round, count: int) -> npt.NDArray[np.int64]:
-    """Return where the people of a round are cut into the groups of its channels."""
-    shares = np.array([channel.share for channel in asked.channels], dtype=np.float64)
-    return np.asarray(np.rint(np.cumsum(shares / shares.sum()) * count)[:-1], dtype=np.int64)
 
 
 def _add(tally: dict[str, Tally], channel: Channel, counted: Tally) -> None:

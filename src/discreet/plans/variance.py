@@ -7,12 +7,14 @@
 on average. The papers leave it in; it matters only for few people. Each person answers once, with the whole epsilon.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.mean.plan import best_mean_mechanism, decoded_mean
@@ -20,7 +22,7 @@ from discreet.plans.mean.plan import best_mean_mechanism, decoded_mean
 METHODS = ("distribution", "two-round")
 
 
-class Variance(Plan):
+class Variance(Plan[NumberAnswer]):
     """The variance of a number.
 
     Parameters
@@ -93,21 +95,11 @@ class Variance(Plan):
             return Round(2, (Channel("square", self.mechanism, squares),))
         return None
 
-    def estimate(self, history: History) -> Estimate:
+    def estimate(self, history: History) -> NumberAnswer:
         """Return the variance."""
         if self.method == "distribution":
             answer = self.distribution.estimate(history).variance
-            return Estimate(
-                self.question,
-                answer.value,
-                answer.interval,
-                self.level,
-                answer.n,
-                self.epsilon,
-                f"distribution {answer.method}",
-                answer.assumed,
-                answer.details,
-            )
+            return replace(answer, question=self.question, method=f"distribution {answer.method}")
         if len(history) != 2:
             raise DiscreetError(f"a variance in two rounds needs the tallies of both, not of {len(history)}")
         first, second = history[0].tally("number"), history[1].tally("square")
@@ -121,19 +113,19 @@ class Variance(Plan):
         standard_error = spread * squares.largest / 2
         low, high = normal_interval(value, standard_error, self.level)
         most = self.domain.width**2 / 4
-        return Estimate(
-            self.question,
-            min(max(value, 0.0), most),
-            (min(max(low, 0.0), most), min(max(high, 0.0), most)),
-            self.level,
-            first.n + second.n,
-            self.epsilon,
-            f"two-round {channel.mechanism.name}",
-            (
+        return NumberAnswer(
+            question=self.question,
+            value=min(max(value, 0.0), most),
+            interval=(min(max(low, 0.0), most), min(max(high, 0.0), most)),
+            level=self.level,
+            n=first.n + second.n,
+            epsilon=self.epsilon,
+            method=f"two-round {channel.mechanism.name}",
+            assumed=(
                 f"values outside {self.domain} count as its nearest end",
-                "participants of both rounds are random samples of the same people",
+                "the people of both rounds are random samples of the same population",
             ),
-            {"standard_error": standard_error, "centre": squares.centre},
+            details={"standard_error": standard_error, "centre": squares.centre},
         )
 
 

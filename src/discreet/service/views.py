@@ -6,10 +6,8 @@ A view knows nothing about HTTP. Below the minimum number of reports it holds th
 import math
 from typing import Any
 
-from discreet.plans.base import Estimate
-from discreet.plans.distribution.answer import DistributionEstimate
-from discreet.plans.frequency import FrequencyEstimate
-from discreet.plans.mean.several import MeansEstimate
+from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, SeveralAnswer
+from discreet.plans.distribution.answer import DistributionAnswer
 from discreet.service import charts
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
@@ -51,27 +49,27 @@ def withheld(held: Withheld) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shown(estimate: Any) -> dict[str, Any]:
+def shown(estimate: Answer) -> dict[str, Any]:
     """Return an answer as the dashboard shows it: a headline, charts, and the same numbers as a table."""
-    if isinstance(estimate, DistributionEstimate):
+    if isinstance(estimate, DistributionAnswer):
         found = _distribution(estimate)
-    elif isinstance(estimate, FrequencyEstimate):
+    elif isinstance(estimate, FrequencyAnswer):
         found = _frequencies(estimate)
-    elif isinstance(estimate, MeansEstimate):
-        found = {"kind": "numbers", "numbers": [_number(name, one) for name, one in estimate.estimates.items()]}
-    elif isinstance(estimate, Estimate):
+    elif isinstance(estimate, SeveralAnswer):
+        found = {"kind": "numbers", "numbers": [_number(name, one) for name, one in estimate.named()]}
+    elif isinstance(estimate, NumberAnswer):
         found = {"kind": "numbers", "numbers": [_number(estimate.question, estimate)]}
     else:
-        found = {"kind": "other", "rows": estimate.rows() if hasattr(estimate, "rows") else []}
+        found = {"kind": "other", "rows": estimate.rows()}
     return found | {
         "n": estimate.n,
-        "level": charts.percent(getattr(estimate, "level", 0.95), 0),
+        "level": charts.percent(estimate.level, 0),
         "method": estimate.method,
-        "assumed": list(getattr(estimate, "assumed", ())),
+        "assumed": list(estimate.assumed),
     }
 
 
-def _number(name: str, one: Estimate, scale: charts.Pair | None = None) -> dict[str, Any]:
+def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
     margin = one.margin
     low, high = one.interval
     reach = max(margin, 1e-12)
@@ -87,7 +85,7 @@ def _number(name: str, one: Estimate, scale: charts.Pair | None = None) -> dict[
     }
 
 
-def _distribution(estimate: DistributionEstimate) -> dict[str, Any]:
+def _distribution(estimate: DistributionAnswer) -> dict[str, Any]:
     edges, heights, low, high = (values.tolist() for values in estimate.coarse(48))
     width = estimate.domain.width
     ticks = [charts.number(estimate.domain.low + width * i / 4, width / 4) for i in range(5)]
@@ -114,7 +112,7 @@ def _distribution(estimate: DistributionEstimate) -> dict[str, Any]:
     }
 
 
-def _frequencies(estimate: FrequencyEstimate) -> dict[str, Any]:
+def _frequencies(estimate: FrequencyAnswer) -> dict[str, Any]:
     rows = estimate.rows()
     many = len(rows) > 12
     listed = estimate.top(MOST_ROWS) if many else rows

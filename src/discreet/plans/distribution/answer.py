@@ -1,12 +1,10 @@
-"""DistributionEstimate: a histogram, and every number that one reads off it with an interval of its own."""
+"""DistributionAnswer: a histogram, and every number that can be read off it, with an interval of its own."""
 
-import html
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +13,17 @@ from discreet.errors import DiscreetError
 from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Range, RangeMean, Variance
 from discreet.estimation.uncertainty import Uncertainty
 from discreet.mechanisms.base import Floats
-from discreet.plans.base import Estimate, format_number
+from discreet.plans.answers import Answer, NumberAnswer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BAND_DRAWS = 400
 SHOWN_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-@dataclass(frozen=True)
-class DistributionEstimate:
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class DistributionAnswer(Answer):
     """A distribution over equal buckets of an interval; numbers are in the domain's units.
 
     Attributes
@@ -47,15 +48,18 @@ class DistributionEstimate:
 
     domain: Interval
     probabilities: Floats
-    uncertainty: Uncertainty = field(repr=False)
-    level: float
-    n: int
-    epsilon: float
-    method: str
+    uncertainty: Uncertainty
     raw: Floats | None = None
-    assumed: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
-    question: str = "distribution"
+
+    @property
+    def value(self) -> Floats:
+        """The probabilities."""
+        return self.probabilities
+
+    @property
+    def interval(self) -> Floats:
+        """One row (low, high) per bucket."""
+        return self.bands["probabilities"]
 
     @property
     def bins(self) -> int:
@@ -68,39 +72,39 @@ class DistributionEstimate:
         return self.domain.edges(self.bins)
 
     @cached_property
-    def mean(self) -> Estimate:
+    def mean(self) -> NumberAnswer:
         """The mean."""
         return self._place("mean", Mean())
 
     @cached_property
-    def variance(self) -> Estimate:
+    def variance(self) -> NumberAnswer:
         """The variance; the spread within a bucket counts."""
         return self._estimate("variance", Variance(), 0.0, self.domain.width**2, (0.0, 0.25))
 
     @property
-    def median(self) -> Estimate:
+    def median(self) -> NumberAnswer:
         """The quantile of one half."""
         return self.quantile(0.5)
 
-    def quantile(self, q: float) -> Estimate:
+    def quantile(self, q: float) -> NumberAnswer:
         """Return the value below which a share ``q`` of the people lies."""
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
             raise DiscreetError(f"q is {q!r}; allowed is a number between 0 and 1")
         return self._place(f"quantile {q:g}", Quantile(float(q)))
 
-    def cdf(self, x: float) -> Estimate:
+    def cdf(self, x: float) -> NumberAnswer:
         """Return the share of people at or below ``x``."""
         low, high = self.domain.low, self.domain.high
         if x <= low or x >= high:
             share = float(x >= high)
-            return Estimate("cdf", share, (share, share), self.level, self.n, self.epsilon, self.method)
+            return self._number(f"share up to {x:g}", share, (share, share))
         return self._share(f"share up to {x:g}", Cdf(self._canonical(x)))
 
-    def range(self, a: float, b: float) -> Estimate:
+    def range(self, a: float, b: float) -> NumberAnswer:
         """Return the share of people from ``a`` to ``b``."""
         return self._share(f"share from {a:g} to {b:g}", Range(*self._ends(a, b)))
 
-    def range_mean(self, a: float, b: float) -> Estimate:
+    def range_mean(self, a: float, b: float) -> NumberAnswer:
         """Return the mean of those from ``a`` to ``b``."""
         ends = self._ends(a, b)
         return self._estimate(f"mean from {a:g} to {b:g}", RangeMean(*ends), self.domain.low, self.domain.width, ends)
@@ -114,35 +118,41 @@ class DistributionEstimate:
             raise DiscreetError(f"the range from {a} to {b} must go up and meet the domain {self.domain}")
         return low, high
 
-    def _place(self, name: str, functional: Functional) -> Estimate:
+    def _place(self, name: str, functional: Functional) -> NumberAnswer:
         return self._estimate(name, functional, self.domain.low, self.domain.width, (0.0, 1.0))
 
-    def _share(self, name: str, functional: Functional) -> Estimate:
+    def _share(self, name: str, functional: Functional) -> NumberAnswer:
         return self._estimate(name, functional, 0.0, 1.0, (0.0, 1.0))
 
     def _estimate(
         self, name: str, functional: Functional, start: float, scale: float, allowed: tuple[float, float]
-    ) -> Estimate:
+    ) -> NumberAnswer:
         """The histogram's own value; the interval holds it too, since mending may move it past the interval's end."""
         value = min(max(functional(self.probabilities), allowed[0]), allowed[1])  # a sum of shares may be 1 + 2e-16
         bounds = self.uncertainty.bounds(functional, self.level)
         low = min(max(bounds.lower, allowed[0]), value)
         high = max(min(bounds.upper, allowed[1]), value)
-        return Estimate(
-            name,
-            start + scale * value,
-            (start + scale * low, start + scale * high),
-            self.level,
-            self.n,
-            self.epsilon,
-            self.method,
-            self.assumed,
-            {"standard_error": scale * bounds.standard_error},
+        interval = (start + scale * low, start + scale * high)
+        return self._number(name, start + scale * value, interval, scale * bounds.standard_error)
+
+    def _number(
+        self, name: str, value: float, interval: tuple[float, float], standard_error: float = 0.0
+    ) -> NumberAnswer:
+        return NumberAnswer(
+            question=name,
+            value=value,
+            interval=interval,
+            level=self.level,
+            n=self.n,
+            epsilon=self.epsilon,
+            method=self.method,
+            assumed=self.assumed,
+            details={"standard_error": standard_error},
         )
 
     @cached_property
     def bands(self) -> dict[str, Floats]:
-        """Pointwise intervals, one row (low, high) a bucket: of ``probabilities`` and of ``cdf`` at upper edges."""
+        """Pointwise intervals, one row (low, high) per bucket: of ``probabilities`` and of ``cdf`` at upper edges."""
         z = NormalDist().inv_cdf(0.5 + self.level / 2)
         draws = self.uncertainty.draws(BAND_DRAWS)
         shown, sums = self.probabilities, np.cumsum(self.probabilities)
@@ -165,7 +175,7 @@ class DistributionEstimate:
         return self.domain.edges(cells), shown, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
 
     def rows(self) -> list[dict[str, float]]:
-        """Return one row a bucket: from, to, probability and its band, cdf at its upper edge and its band."""
+        """Return one row per bucket: from, to, probability and its band, cdf at its upper edge and its band."""
         sums, bands = np.cumsum(self.probabilities), self.bands
         return [
             {
@@ -181,49 +191,29 @@ class DistributionEstimate:
             for i in range(self.bins)
         ]
 
-    def summary(self, quantiles: Sequence[float] = SHOWN_QUANTILES) -> list[Estimate]:
+    def summary(self, quantiles: Sequence[float] = SHOWN_QUANTILES) -> list[NumberAnswer]:
         """Return the mean, the variance and some quantiles."""
         return [self.mean, self.variance, *(self.quantile(q) for q in quantiles)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+    def figures(self) -> dict[str, Any]:
+        """Return the histogram and the numbers of `summary`."""
         return {
-            "question": self.question,
             "probabilities": self.probabilities.tolist(),
             "edges": self.edges.tolist(),
             "summary": [
-                {"question": e.question, "value": e.value, "interval": list(e.interval)} for e in self.summary()
+                {"question": one.question, "value": one.value, "interval": list(one.interval)} for one in self.summary()
             ],
-            "level": self.level,
-            "n": self.n,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "assumed": list(self.assumed),
-            "details": self.details,
         }
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame, one row a bucket."""
-        import pandas
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return the numbers of `summary` as text."""
+        return [one.cells()[0] for one in self.summary()]
 
-        return pandas.DataFrame(self.rows())
+    def plot(self, truth: Any = None) -> "Figure":
+        """Plot the histogram with the interval of each bucket; needs the extra ``plots``."""
+        from discreet import plots
 
-    def plot(self, truth: Any = None) -> Any:
-        """Return a plot with bands (extra ``plots``)."""
-        return import_module("discreet.plots").distribution(self, truth=truth)
+        return plots.distribution(self, truth=truth)
 
-    def __repr__(self) -> str:
-        middle = self.quantile(0.5)
-        parts = f"mean {self.mean}, median {middle}"
-        return f"<distribution: {parts}; {self.n} reports, epsilon {self.epsilon:g}, {self.method}>"
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(e.question)}</th>"
-            f"<td>{format_number(e.value, e.margin)}</td>"
-            f"<td>{format_number(e.interval[0], e.margin)} – {format_number(e.interval[1], e.margin)}</td></tr>"
-            for e in self.summary()
-        )
-        head = f"<tr><th></th><th>estimate</th><th>{self.level:.0%} interval</th></tr>"
-        foot = f"{self.bins} buckets, {self.n} reports, ε = {self.epsilon:g}, {html.escape(self.method)}"
-        return f"<table>{head}{body}</table><p>{foot}</p>"
+    def __str__(self) -> str:
+        return f"mean {self.mean}, median {self.median}"

@@ -13,7 +13,7 @@ from typing import Any
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import History, Plan, Round
-from discreet.plans.distribution.answer import DistributionEstimate
+from discreet.plans.distribution.answer import DistributionAnswer
 from discreet.plans.distribution.designs import Design, Flat, Tree, TwoPhase, Wave
 from discreet.plans.distribution.hybrid import Hybrid
 
@@ -36,7 +36,7 @@ METHODS: dict[str, Callable[..., Design]] = {
 """How a distribution can be asked for."""
 
 
-class Distribution(Plan):
+class Distribution(Plan[DistributionAnswer]):
     """The distribution of a number.
 
     Parameters
@@ -105,26 +105,27 @@ class Distribution(Plan):
         """Return the only round."""
         return None if history else Round(1, self.design.channels)
 
-    def estimate(self, history: History) -> DistributionEstimate:
+    def estimate(self, history: History) -> DistributionAnswer:
         """Return the histogram with what can be read off it."""
         if len(history) != 1:
             raise DiscreetError(f"a distribution by {self.method} has one round, not {len(history)}")
         fit = self.design.fit(history[0])
         assumed = (
             f"values outside {self.domain} count as its nearest end",
-            "participants are a random sample: intervals are for those they were drawn from",
+            "people are a random sample: intervals are for the population they were drawn from",
             "each interval holds for its own number, not for all of them together",
             *fit.assumed,
         )
-        return DistributionEstimate(
-            self.domain,
-            fit.f,
-            fit.uncertainty,
-            self.level,
-            history[0].n,
-            self.epsilon,
-            self.method,
-            fit.raw,
-            assumed,
-            dict(fit.details),
+        return DistributionAnswer(
+            question=self.question,
+            domain=self.domain,
+            probabilities=fit.f,
+            uncertainty=fit.uncertainty,
+            raw=fit.raw,
+            level=self.level,
+            n=history[0].n,
+            epsilon=self.epsilon,
+            method=self.method,
+            assumed=assumed,
+            details=dict(fit.details),
         )

@@ -27,7 +27,8 @@ from discreet.mechanisms.base import Floats, Mechanism
 from discreet.mechanisms.numeric.adaptive_additive import adaptive_additive
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
-from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import Bucket, Encoder, asked_domain
 from discreet.tallies import Tally
 
@@ -172,13 +173,15 @@ class Adaptive:
             return Round(2, (Channel("adapted", self.adapt(first, history[0].tally("pilot"))[0], self.domain),))
         return None
 
-    def estimate(self, plan: Plan, history: History) -> Estimate:
+    def estimate(self, plan: Plan, history: History) -> NumberAnswer:
         """Return the weighted mean of both rounds, with its interval."""
         if len(history) != 2:
             raise DiscreetError(f"mean by {plan.method} needs the tallies of two rounds, pilot and adapted")
         return self.pooled(plan, history[0], history[1], "pilot", "adapted")
 
-    def pooled(self, plan: Plan, first_round: Answered, second_round: Answered, pilot_key: str, key: str) -> Estimate:
+    def pooled(
+        self, plan: Plan, first_round: Answered, second_round: Answered, pilot_key: str, key: str
+    ) -> NumberAnswer:
         """Return the weighted mean of a channel of each round, with its interval."""
         pilot, main = first_round.tally(pilot_key), second_round.tally(key)
         first, second = first_round.round.channel(pilot_key).mechanism, second_round.round.channel(key).mechanism
@@ -197,16 +200,16 @@ class Adaptive:
         unbiased = "unbiased whatever round one showed"
         if self.decode == "plug-in":
             unbiased = "plug-in decoding: biased towards the distribution that fits the reports, and so is its interval"
-        return Estimate(
-            "mean",
-            value,
-            normal_interval(value, error * scale, plan.level),
-            plan.level,
-            sum(tally.n for tally in (pilot, main)),
-            plan.epsilon,
-            plan.method,
-            (f"values outside {domain} count as its nearest end", said, unbiased),
-            {"standard_error": error * scale, "adapted": adapted, "weights": weights, "pilot_reports": pilot.n},
+        return NumberAnswer(
+            question="mean",
+            value=value,
+            interval=normal_interval(value, error * scale, plan.level),
+            level=plan.level,
+            n=pilot.n + main.n,
+            epsilon=plan.epsilon,
+            method=plan.method,
+            assumed=(f"values outside {domain} count as its nearest end", said, unbiased),
+            details={"standard_error": error * scale, "adapted": adapted, "weights": weights, "pilot_reports": pilot.n},
         )
 
     def _plug_in(self, parts: list[tuple[Mechanism, Tally]]) -> tuple[float, float]:

@@ -9,15 +9,17 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries, mechanism
-from discreet.plans.base import Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.encoders import asked_domain
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.tallies import Tally
 
+RANDOM_SAMPLE = "people are a random sample: the interval is for the mean of the population they were drawn from"
 ADAPTIVE: dict[str, dict[str, Any]] = {"aaa": {}, "np-aaa": {"pilot": "hybrid-np", "share": 0.1}}
 
 
-class Mean(Plan):
+class Mean(Plan[NumberAnswer]):
     """The mean of a number.
 
     Parameters
@@ -85,7 +87,7 @@ class Mean(Plan):
             return self.adaptive.round(history)
         return None if history else Round(1, (Channel("all", self.mechanism, self.domain),))
 
-    def estimate(self, history: History) -> Estimate:
+    def estimate(self, history: History) -> NumberAnswer:
         """Return the mean of the decoded reports, with the interval of their spread."""
         if self.adaptive is not None:
             return self.adaptive.estimate(self, history)
@@ -101,24 +103,21 @@ def adaptive_steps(method: str, domain: Interval, epsilon: float, options: dict[
         raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
 
 
-def mean_estimate(plan: Plan, channel: Channel, tally: Tally) -> Estimate:
+def mean_estimate(plan: Plan, channel: Channel, tally: Tally) -> NumberAnswer:
     """Return the mean of one channel's reports in its domain's units."""
     source, domain = channel.mechanism, asked_domain(channel.encoder)
     mean, error = decoded_mean(source, tally)
     value, scale = domain.decode(mean), domain.width / 2
-    return Estimate(
-        "mean",
-        value,
-        normal_interval(value, error * scale, plan.level),
-        plan.level,
-        tally.n,
-        plan.epsilon,
-        source.name,
-        (
-            f"values outside {domain} count as its nearest end",
-            "participants are a random sample: the interval is for the mean of those they were drawn from",
-        ),
-        {"standard_error": error * scale, "influence_of_one_false_report": source.influence * scale / tally.n},
+    return NumberAnswer(
+        question="mean",
+        value=value,
+        interval=normal_interval(value, error * scale, plan.level),
+        level=plan.level,
+        n=tally.n,
+        epsilon=plan.epsilon,
+        method=source.name,
+        assumed=(f"values outside {domain} count as its nearest end", RANDOM_SAMPLE),
+        details={"standard_error": error * scale, "influence_of_one_false_report": source.influence * scale / tally.n},
     )
 
 

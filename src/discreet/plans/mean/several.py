@@ -9,14 +9,14 @@ that is k = 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
-from discreet.plans.base import Channel, Estimate, History, Plan, Round
+from discreet.plans.answers import MeansAnswer
+from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.encoders import Attribute
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE, adaptive_steps, best_mean_mechanism, mean_estimate
@@ -25,49 +25,7 @@ GUESSED_VARIANCE = 1 / 3
 """Variance of a value on [-1, 1] when nothing is known: the uniform distribution's."""
 
 
-@dataclass(frozen=True)
-class MeansEstimate:
-    """One `Estimate` a question, by name."""
-
-    estimates: dict[str, Estimate]
-    n: int
-    epsilon: float
-    method: str
-    details: dict[str, Any]
-    question: str = "means"
-
-    def __getitem__(self, name: str) -> Estimate:
-        if name not in self.estimates:
-            raise DiscreetError(f"name is {name!r}; allowed are {', '.join(self.estimates)}")
-        return self.estimates[name]
-
-    def __len__(self) -> int:
-        return len(self.estimates)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "question": self.question,
-            "estimates": {name: estimate.to_dict() for name, estimate in self.estimates.items()},
-            "n": self.n,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "details": self.details,
-        }
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name} {estimate}" for name, estimate in list(self.estimates.items())[:3])
-        more = ", …" if len(self) > 3 else ""
-        return f"<means: {shown}{more}; {self.n} people, epsilon {self.epsilon:g}, {self.method}>"
-
-    def _repr_html_(self) -> str:
-        body = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td>{e}</td></tr>" for name, e in self.estimates.items()
-        )
-        return f"<table>{body}</table><p>{self.n} people, ε = {self.epsilon:g} each, {self.method}</p>"
-
-
-class Means(Plan):
+class Means(Plan[MeansAnswer]):
     """The means of several numbers.
 
     Parameters
@@ -192,7 +150,7 @@ class Means(Plan):
         channels = (Channel(name, asked[name], Attribute(i, self.domains[i])) for i, name in enumerate(self.names))
         return Round(len(history) + 1, tuple(channels), share, self.answers)
 
-    def estimate(self, history: History) -> MeansEstimate:
+    def estimate(self, history: History) -> MeansAnswer:
         """Return the mean of each question over those who answered it."""
         rounds = 2 if self.adaptive else 1
         if len(history) != rounds or any(set(answered.tallies) != set(self.names) for answered in history):
@@ -207,4 +165,13 @@ class Means(Plan):
         answers = history[0].round.answers
         people = round(sum(answered.n for answered in history) / answers)
         details = {"answers_per_person": answers, "epsilon_per_answer": self.epsilon / answers}
-        return MeansEstimate(estimates, people, self.epsilon, self.method, details)
+        return MeansAnswer(
+            question=self.question,
+            estimates=estimates,
+            level=self.level,
+            n=people,
+            epsilon=self.epsilon,
+            method=self.method,
+            assumed=tuple(dict.fromkeys(sentence for one in estimates.values() for sentence in one.assumed)),
+            details=details,
+        )

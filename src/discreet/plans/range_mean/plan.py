@@ -24,9 +24,11 @@ from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round, normal_interval
+from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
+from discreet.plans.mean.plan import RANDOM_SAMPLE
 from discreet.plans.range_mean import answer as range_estimate
 from discreet.plans.range_mean.designs import COARSE, Belief, Region, check_range, ranked
 from discreet.plans.range_mean.region import (
@@ -40,7 +42,7 @@ from discreet.plans.range_mean.region import (
 from discreet.tallies import Tally
 
 
-class RangeMean(Plan):
+class RangeMean(Plan[NumberAnswer]):
     """The mean of those inside a range.
 
     Parameters
@@ -240,7 +242,7 @@ class RangeMean(Plan):
 
     # -- the answer ---------------------------------------------------------------------------------------
 
-    def estimate(self, history: History) -> Estimate:
+    def estimate(self, history: History) -> NumberAnswer:
         """Return the mean inside with its interval; details hold the share and the count with theirs."""
         if self._mean is not None:
             found = self._mean.estimate(history)
@@ -255,7 +257,7 @@ class RangeMean(Plan):
             return self.from_distribution(history[-1])
         return self._from_reports(channel, last)
 
-    def _from_ratio(self, history: History, source: Ranged, last: Tally) -> Estimate:
+    def _from_ratio(self, history: History, source: Ranged, last: Tally) -> NumberAnswer:
         encoder = history[-1].round.channel("all").encoder
         if not isinstance(encoder, RangeEncoder):
             raise DiscreetError(f"a range mean needs a channel that encodes a range, not {encoder!r}")
@@ -269,7 +271,7 @@ class RangeMean(Plan):
         interval = (middle + half * found.interval[0], middle + half * found.interval[1])
         assumed = [
             f"values outside {self.domain} count as its nearest end",
-            "participants are a random sample: the interval is for the mean of those they were drawn from",
+            RANDOM_SAMPLE,
         ]
         if not found.enough:
             interval = self.range
@@ -298,7 +300,7 @@ class RangeMean(Plan):
         value = middle + half * found.mean if found.enough else (self.range[0] + self.range[1]) / 2
         return self._estimate(value, interval, n, source.name, assumed, details)
 
-    def _from_reports(self, channel: Channel, tally: Tally) -> Estimate:
+    def _from_reports(self, channel: Channel, tally: Tally) -> NumberAnswer:
         mean, error, inside = range_estimate.direct(channel.mechanism, tally, *self._canonical)
         share, share_error = inside / tally.n, math.sqrt(max(inside, 1)) / tally.n
         assumed = "reports are taken for values: a biased baseline, its interval is not to be trusted"
@@ -306,7 +308,7 @@ class RangeMean(Plan):
             tally.n, f"direct/{channel.mechanism.name}", mean, error, share, share_error, assumed
         )
 
-    def from_distribution(self, answered: Answered) -> Estimate:
+    def from_distribution(self, answered: Answered) -> NumberAnswer:
         """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
         wave, tally = _asked_wave(answered, "all"), answered.tally("all")
         (share, mean), (share_error, error) = range_estimate.distribution(wave, tally, *self._canonical)
@@ -316,7 +318,7 @@ class RangeMean(Plan):
 
     def _from_baseline(
         self, n: int, method: str, mean: float, error: float, share: float, share_error: float, assumed: str
-    ) -> Estimate:
+    ) -> NumberAnswer:
         scale = self.domain.width / 2
         value = float(self.domain.decode(mean))
         ends = normal_interval(value, error * scale, self.level)
@@ -336,8 +338,18 @@ class RangeMean(Plan):
 
     def _estimate(
         self, value: float, interval: Region, n: int, method: str, assumed: list[str], details: dict[str, Any]
-    ) -> Estimate:
-        return Estimate(self.question, value, interval, self.level, n, self.epsilon, method, tuple(assumed), details)
+    ) -> NumberAnswer:
+        return NumberAnswer(
+            question=self.question,
+            value=value,
+            interval=interval,
+            level=self.level,
+            n=n,
+            epsilon=self.epsilon,
+            method=method,
+            assumed=tuple(assumed),
+            details=details,
+        )
 
 
 def _asked_wave(answered: Answered, key: str) -> Window:

@@ -7,7 +7,6 @@ their widths, for the number of users expected.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,51 +16,14 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.base import Answered, Channel, Estimate, History, Plan, Round
+from discreet.plans.answers import RangeMeansAnswer
+from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answer import predicted_distribution
 from discreet.plans.range_mean.designs import Belief, predicted_variance
 
 
-@dataclass(frozen=True)
-class RangeMeansEstimate:
-    """One `Estimate` for each range."""
-
-    ranges: tuple[tuple[float, float], ...]
-    estimates: tuple[Estimate, ...]
-    n: int
-    epsilon: float
-    method: str
-    details: dict[str, Any] = field(default_factory=dict)
-    question: str = "range-means"
-
-    def __getitem__(self, index: int) -> Estimate:
-        return self.estimates[index]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row a range: low, high, mean, interval, share."""
-        return [
-            {"low": low, "high": high, "mean": e.value, "interval": list(e.interval), "share": e.details["share"]}
-            for (low, high), e in zip(self.ranges, self.estimates, strict=True)
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return {
-            "question": self.question,
-            "rows": self.rows(),
-            "n": self.n,
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "details": self.details,
-        }
-
-    def __repr__(self) -> str:
-        shown = "; ".join(f"[{a:g}, {b:g}] {e}" for (a, b), e in zip(self.ranges, self.estimates, strict=True))
-        return f"<range means: {shown}; {self.n} reports, epsilon {self.epsilon:g}, {self.method}>"
-
-
-class RangeMeans(Plan):
+class RangeMeans(Plan[RangeMeansAnswer]):
     """The means inside several ranges, which may overlap.
 
     Parameters
@@ -163,7 +125,7 @@ class RangeMeans(Plan):
             return Round(1, (Channel("all", named("square-wave", self.epsilon), self.domain),))
         return Round(1, tuple(self._channel(plan, str(k)) for k, plan in enumerate(self._divided)))
 
-    def estimate(self, history: History) -> RangeMeansEstimate:
+    def estimate(self, history: History) -> RangeMeansAnswer:
         """Return an estimate for each range."""
         if len(history) != 1:
             raise DiscreetError(f"{self.question} has one round")
@@ -173,7 +135,17 @@ class RangeMeans(Plan):
             found = [plan.estimate([_alone(history[0], str(k))]) for k, plan in enumerate(self._divided)]
         n = history[0].n
         details: dict[str, Any] = {"predicted": self.predicted}
-        return RangeMeansEstimate(self.ranges, tuple(found), n, self.epsilon, self.method, details)
+        return RangeMeansAnswer(
+            question=self.question,
+            ranges=self.ranges,
+            estimates=tuple(found),
+            level=self.level,
+            n=n,
+            epsilon=self.epsilon,
+            method=self.method,
+            assumed=tuple(dict.fromkeys(sentence for one in found for sentence in one.assumed)),
+            details=details,
+        )
 
 
 def _alone(answered: Answered, key: str) -> Answered:

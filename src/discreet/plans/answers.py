@@ -1,0 +1,371 @@
+"""Answers: what plans return. All have one face; they differ in their rows.
+
+`Answer` is the base: value, interval, level, n, epsilon, method, assumed, details, ways to show them. `NumberAnswer`
+is one number, `FrequencyAnswer` a table of categories, `MeansAnswer` and `RangeMeansAnswer` several numbers at once;
+`discreet.plans.distribution.answer` has the histogram.
+"""
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.errors import DiscreetError
+from discreet.extras import require
+from discreet.text import format_number, thousands
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+SHOWN = 20
+"""Rows that a notebook shows of a long table."""
+
+
+def normal_interval(value: float, standard_error: float, level: float) -> tuple[float, float]:
+    """Return the symmetric normal interval.
+
+    Examples
+    --------
+    >>> low, high = normal_interval(10.0, 1.0, 0.95)
+    >>> round(low, 2), round(high, 2)
+    (8.04, 11.96)
+    """
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    return value - z * standard_error, value + z * standard_error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(ABC):
+    """What a plan returns: the answer to a question, with its uncertainty.
+
+    Attributes
+    ----------
+    value : float or numpy.ndarray
+        The answer; an array where there are several numbers.
+    interval : (float, float) or numpy.ndarray
+        Its confidence interval; one row (low, high) per number where there are several.
+    level : float
+        How often such an interval contains the truth, such as 0.95.
+    n : int
+        Number of reports.
+    epsilon : float
+        What each person spent.
+    method : str
+        How the question was answered.
+    assumed : tuple of str
+        What the answer takes for granted.
+    details : dict
+        Further figures.
+    """
+
+    question: str
+    level: float
+    n: int
+    epsilon: float
+    method: str
+    assumed: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+    counted: ClassVar[str] = "reports"
+    """What ``n`` counts."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def value(self) -> float | Floats:
+            """The answer."""
+
+        @property
+        def interval(self) -> tuple[float, float] | Floats:
+            """Its confidence interval."""
+
+    @abstractmethod
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the answer as a table, one dict per row."""
+
+    @abstractmethod
+    def plot(self, truth: Any = None) -> "Figure":
+        """Plot the answer with its intervals and, if known, the truth; needs the extra ``plots``."""
+
+    @abstractmethod
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return (name, value, interval) as text, for tables that people read."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, Any]:
+        """Return what `to_dict` holds besides the fields that all answers have."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "question": self.question,
+            **self.figures(),
+            "level": self.level,
+            "n": self.n,
+            "epsilon": self.epsilon,
+            "method": self.method,
+            "assumed": list(self.assumed),
+            "details": self.details,
+        }
+
+    def to_frame(self) -> "DataFrame":
+        """Return the rows as a pandas DataFrame; needs the extra ``dataframes``."""
+        pandas: Any = require("pandas", "dataframes", "A data frame of the answer")
+        frame: DataFrame = pandas.DataFrame(self.rows())
+        return frame
+
+    def __repr__(self) -> str:
+        return f"<{self.question}: {self}; {self.n} {self.counted}, epsilon {self.epsilon:g}, {self.method}>"
+
+    def _repr_html_(self) -> str:
+        cells = self.cells()
+        body = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{value}</td><td>{interval}</td></tr>"
+            for name, value, interval in cells[:SHOWN]
+        )
+        more = f"<p>… and {thousands(len(cells) - SHOWN)} more</p>" if len(cells) > SHOWN else ""
+        head = f"<tr><th></th><th>answer</th><th>{self.level:.0%} interval</th></tr>"
+        foot = f"{thousands(self.n)} {self.counted}, ε = {self.epsilon:g}, {html.escape(self.method)}"
+        assumed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.assumed)
+        return f"<table>{head}{body}</table>{more}<p>{foot}</p>" + (f"<ul>{assumed}</ul>" if assumed else "")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NumberAnswer(Answer):
+    """One number with its confidence interval, in the domain's units.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> answer = dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1, method="duchi"), [4.0] * 1000, seed=3)
+    >>> answer
+    <mean: 3.57 ± 0.67 (95%); 1000 reports, epsilon 1, duchi>
+    >>> answer.interval[0] < 4 < answer.interval[1]
+    True
+    """
+
+    value: float
+    interval: tuple[float, float]
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the interval."""
+        return (self.interval[1] - self.interval[0]) / 2
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row: name, value, low, high."""
+        return [{"name": self.question, "value": self.value, "low": self.interval[0], "high": self.interval[1]}]
+
+    def figures(self) -> dict[str, Any]:
+        """Return value and interval."""
+        return {"value": self.value, "interval": list(self.interval)}
+
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return the number and its interval as text."""
+        low, high = (format_number(end, self.margin) for end in self.interval)
+        return [(self.question, format_number(self.value, self.margin), f"{low} – {high}")]
+
+    def plot(self, truth: float | None = None) -> "Figure":
+        """Plot the number with its interval and, if known, the truth; needs the extra ``plots``."""
+        from discreet import plots
+
+        return plots.estimates([(self.method, self)], truth)
+
+    def __str__(self) -> str:
+        value, margin = (format_number(number, self.margin) for number in (self.value, self.margin))
+        return f"{value} ± {margin} ({self.level:.0%})"
+
+
+class SeveralAnswer(Answer):
+    """Several numbers, each an answer of its own; the base of `MeansAnswer` and `RangeMeansAnswer`."""
+
+    @abstractmethod
+    def named(self) -> list[tuple[str, NumberAnswer]]:
+        """Return each number with its name."""
+
+    @property
+    def value(self) -> Floats:
+        """The numbers."""
+        return np.array([one.value for _, one in self.named()])
+
+    @property
+    def interval(self) -> Floats:
+        """One row (low, high) per number."""
+        return np.array([one.interval for _, one in self.named()])
+
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return each number and its interval as text."""
+        return [(name, *one.cells()[0][1:]) for name, one in self.named()]
+
+    def plot(self, truth: Any = None) -> "Figure":
+        """Plot the numbers below each other; needs the extra ``plots``."""
+        from discreet import plots
+
+        if truth is not None:
+            raise DiscreetError("truth can be drawn for one number only: plot one of the answers by itself")
+        return plots.estimates(self.named(), what=self.question)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MeansAnswer(SeveralAnswer):
+    """The means of several numbers, by name; ``answer["age"]`` is one of them."""
+
+    estimates: dict[str, NumberAnswer]
+    counted: ClassVar[str] = "people"
+
+    def __getitem__(self, name: str) -> NumberAnswer:
+        if name not in self.estimates:
+            raise DiscreetError(f"name must be one of {', '.join(self.estimates)}, not {name!r}")
+        return self.estimates[name]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def named(self) -> list[tuple[str, NumberAnswer]]:
+        """Return each mean with its name."""
+        return list(self.estimates.items())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per mean: name, value, low, high, n."""
+        return [one.rows()[0] | {"name": name, "n": one.n} for name, one in self.estimates.items()]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the answer to each question."""
+        return {"estimates": {name: one.to_dict() for name, one in self.estimates.items()}}
+
+    def __str__(self) -> str:
+        return _leading([f"{name} {one}" for name, one in self.named()[:4]], 3)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RangeMeansAnswer(SeveralAnswer):
+    """The means inside several ranges; ``answer[0]`` is that of the first range."""
+
+    ranges: tuple[tuple[float, float], ...]
+    estimates: tuple[NumberAnswer, ...]
+
+    def __getitem__(self, index: int) -> NumberAnswer:
+        return self.estimates[index]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def named(self) -> list[tuple[str, NumberAnswer]]:
+        """Return each mean with its range as the name."""
+        return [(f"[{low:g}, {high:g}]", one) for (low, high), one in zip(self.ranges, self.estimates, strict=True)]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per range: low and high of the range, mean, interval, share of the people inside."""
+        return [
+            {"low": low, "high": high, "mean": one.value, "interval": list(one.interval), "share": one.details["share"]}
+            for (low, high), one in zip(self.ranges, self.estimates, strict=True)
+        ]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the rows."""
+        return {"rows": self.rows()}
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name} {one}" for name, one in self.named())
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class FrequencyAnswer(Answer):
+    """The frequency of each category with its interval.
+
+    Attributes
+    ----------
+    labels : tuple
+        The categories.
+    frequencies : numpy.ndarray
+        Non-negative with sum one, unless ``post`` is "raw".
+    raw : numpy.ndarray
+        The unbiased estimates behind them; may be negative.
+    intervals : numpy.ndarray
+        One row (low, high) per category, around the unbiased estimate, within [0, 1].
+    post : str
+        How the frequencies were made of the unbiased estimates.
+    influence : float
+        How many honest people one liar can outweigh.
+    """
+
+    labels: tuple[Any, ...]
+    frequencies: Floats
+    raw: Floats
+    standard_errors: Floats
+    intervals: Floats
+    post: str
+    influence: float
+
+    @property
+    def value(self) -> Floats:
+        """The frequencies."""
+        return self.frequencies
+
+    @property
+    def interval(self) -> Floats:
+        """One row (low, high) per category."""
+        return self.intervals
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per category: label, frequency, low, high, raw, standard_error."""
+        return [
+            {
+                "label": label,
+                "frequency": float(self.frequencies[i]),
+                "low": float(self.intervals[i, 0]),
+                "high": float(self.intervals[i, 1]),
+                "raw": float(self.raw[i]),
+                "standard_error": float(self.standard_errors[i]),
+            }
+            for i, label in enumerate(self.labels)
+        ]
+
+    def top(self, k: int = 10) -> list[dict[str, Any]]:
+        """Return the rows of the k most frequent categories, largest first."""
+        rows = self.rows()
+        return [rows[i] for i in np.argsort(-self.frequencies, kind="stable")[:k]]
+
+    def __getitem__(self, label: Any) -> dict[str, Any]:
+        if label not in self.labels:
+            raise DiscreetError(f"label must be one of the {len(self.labels)} categories, not {label!r}")
+        return self.rows()[self.labels.index(label)]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the rows and how they were made."""
+        return {
+            "rows": self.rows(),
+            "post": self.post,
+            "influence_of_one_false_report": self.influence / self.n,
+        }
+
+    def to_frame(self) -> "DataFrame":
+        """Return a pandas DataFrame with the labels as its index; needs the extra ``dataframes``."""
+        return super().to_frame().set_index("label")
+
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return the frequencies and their intervals as text, largest first."""
+        return [
+            (str(row["label"]), f"{row['frequency']:.2%}", f"{row['low']:.2%} – {row['high']:.2%}")
+            for row in self.top(len(self.labels))
+        ]
+
+    def plot(self, truth: Any = None, top: int = 30) -> "Figure":
+        """Plot the most frequent categories as bars; needs the extra ``plots``."""
+        from discreet import plots
+
+        return plots.frequencies(self, truth=truth, top=top)
+
+    def __str__(self) -> str:
+        return _leading([f"{row['label']} {row['frequency']:.1%}" for row in self.top(4)], 3)
+
+
+def _leading(texts: Sequence[str], most: int) -> str:
+    """Join the first texts; an ellipsis says that there are more."""
+    return ", ".join([*texts[:most], *(["…"] if len(texts) > most else [])])

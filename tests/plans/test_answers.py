@@ -1,0 +1,91 @@
+"""All answers have one face, and type checkers see which one a plan returns."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import discreet as dc
+
+WAGE = dc.Interval(0, 100)
+VALUES = np.random.default_rng(0).uniform(0, 100, 3000)
+LABELS = (VALUES % 30).astype(int)
+ROWS = np.column_stack([VALUES, VALUES])
+ANSWERS = {
+    "mean": lambda: dc.simulate(dc.Mean(WAGE, epsilon=2, method="duchi"), VALUES, seed=1),
+    "variance": lambda: dc.simulate(dc.Variance(WAGE, epsilon=2, method="two-round"), VALUES, seed=1),
+    "means": lambda: dc.simulate(dc.Means([WAGE, WAGE], epsilon=2, method="duchi"), ROWS, seed=1),
+    "distribution": lambda: dc.simulate(dc.Distribution(WAGE, epsilon=2, bins=16), VALUES, seed=1),
+    "frequency": lambda: dc.simulate(
+        dc.Frequency(dc.Categories(range(30)), epsilon=2), VALUES.astype(int) % 30, seed=1
+    ),
+    "range-mean": lambda: dc.simulate(
+        dc.RangeMean(WAGE, 20, 60, epsilon=2, method="outside-symbol", mechanism="duchi"), VALUES, seed=1
+    ),
+    "range-means": lambda: dc.simulate(
+        dc.RangeMeans(WAGE, [(0, 50), (50, 100)], epsilon=2, method="divide", mechanism="duchi"), VALUES, seed=1
+    ),
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_every_answer_has_the_same_face(question):
+    answer = ANSWERS[question]()
+    assert isinstance(answer, dc.Answer)
+    assert answer.question == question
+    assert (answer.level, answer.epsilon) == (0.95, 2)
+    assert answer.n == 3000
+    assert answer.assumed
+    value, interval = np.asarray(answer.value), np.asarray(answer.interval)
+    assert interval.shape == (*value.shape, 2)
+    assert (interval[..., 0] <= value + 1e-9).all() or question == "frequency"  # intervals are of the raw frequencies
+    rows = answer.rows()
+    assert len(rows) == max(value.size, 1)
+    assert len(answer.to_frame()) == len(rows)
+    document = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert {"question", "level", "n", "epsilon", "method", "assumed", "details"} <= set(document)
+    assert repr(answer).startswith(f"<{question}: {answer}; 3000 ")
+    shown = answer._repr_html_()
+    assert "<table>" in shown
+    assert "95% interval" in shown
+    assert answer.plot().axes
+
+
+def test_a_long_table_is_cut_in_a_notebook():
+    shown = ANSWERS["frequency"]()._repr_html_()
+    assert shown.count("<tr>") == 21
+    assert "… and 10 more" in shown
+
+
+@pytest.mark.parametrize("question", ["means", "range-means"])
+def test_the_truth_of_several_numbers_is_not_one_line(question):
+    with pytest.raises(dc.DiscreetError, match="one number only"):
+        ANSWERS[question]().plot(truth=3.0)
+
+
+def test_type_checkers_see_the_answer_of_each_plan(tmp_path):
+    pytest.importorskip("mypy")
+    source = tmp_path / "typed.py"
+    source.write_text(
+        "import discreet as dc\n"
+        "w = dc.Interval(0, 1)\n"
+        "reveal_type(dc.simulate(dc.Mean(w, 1), [0.5]))\n"
+        "reveal_type(dc.simulate(dc.Distribution(w, 1), [0.5]))\n"
+        "reveal_type(dc.simulate(dc.Frequency(dc.Categories('ab'), 1), ['a']))\n"
+        "reveal_type(dc.simulate(dc.Means([w], 1), [[0.5]]))\n"
+        "reveal_type(dc.simulate(dc.RangeMean(w, 0, 0.5, 1), [0.5]).value)\n"
+        "def f(plan: dc.Plan) -> dc.Answer:\n"
+        "    return dc.simulate(plan, [0.5])\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    for name in ("NumberAnswer", "DistributionAnswer", "FrequencyAnswer", "MeansAnswer", "float"):
+        assert name in done.stdout, done.stdout + done.stderr
+    assert "error" not in done.stdout, done.stdout
