@@ -267,7 +267,7 @@ def test_budget_shuffle():
         "shuffled reports of epsilon 8 are (8, 1e-06)"
         in run("budget", "shuffle", "--epsilon", 8, "--people", 10).stdout
     )
-    assert "n is 0" in refused("budget", "shuffle", "--epsilon", 1, "--people", 0)
+    assert "n must be" in refused("budget", "shuffle", "--epsilon", 1, "--people", 0)
 
 
 def test_help_of_every_verb():

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from tests.marks import needs_scipy
 from tests.privacy import strangers
 
 import discreet as dc
@@ -19,6 +20,8 @@ from discreet.privacy.audit import (
     ratio_bound,
 )
 from discreet.privacy.views import columns_of, trailing_zeros, whole
+
+pytestmark = needs_scipy
 
 
 def audited(name, epsilon, samples, **options):

@@ -13,7 +13,7 @@ from discreet.arrays import Counts, Floats
 from discreet.checks.base import checked_rows, is_listable, require
 from discreet.extras import require as require_extra
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.families import Numeric, Oracle
+from discreet.mechanisms.families import Numeric, Oracle, require_oracle
 from discreet.privacy.audit import Audit, audit_event, best_event
 from discreet.privacy.entropy import Entropy
 
@@ -105,9 +105,8 @@ def check_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[st
 
 def _check_support_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[str, float]:
     """Compare the support counts of each value with p and q, for alphabets too large to list."""
-    p_values: dict[str, float] = {}
-    if not isinstance(mechanism, Oracle):
-        return p_values
+    p_values = {}
+    mechanism = require_oracle(mechanism, "A check without a listed law")
     p, q = mechanism.p, mechanism.q
     for x in (0, mechanism.size // 2, mechanism.size - 1):
         n = min(draws, max(2000, 40_000_000 // mechanism.size))
@@ -164,7 +163,7 @@ def check_audit(mechanism: Mechanism, entropy: Entropy, draws: int) -> Audit:
     """Check that the lower bound on epsilon that samples of the best event prove does not exceed the claim."""
     inputs = mechanism.inputs
     n = min(draws, max(2000, 40_000_000 // mechanism.words_per_report))
-    if not is_listable(mechanism) and type(mechanism).supports is Oracle.supports:
+    if not is_listable(mechanism) and getattr(type(mechanism), "supports", None) is Oracle.supports:
         n = min(n, 2000)  # decoded one by one
     pair = (inputs[0].item(), inputs[-1].item())
     event = np.empty(0, dtype=np.int64)
@@ -175,7 +174,8 @@ def check_audit(mechanism: Mechanism, entropy: Entropy, draws: int) -> Audit:
         if is_listable(mechanism):
             return int(_histogram(mechanism, x, n, entropy)[event].sum()), n
         reports = mechanism.privatize(np.full(n, x), entropy)
-        told = mechanism.supports(reports, pair[0]) & ~mechanism.supports(reports, pair[1])
+        oracle = require_oracle(mechanism, "An audit without a listed law")
+        told = oracle.supports(reports, pair[0]) & ~oracle.supports(reports, pair[1])
         return int(told.sum()), n
 
     audit = audit_event(hits, pair)
