@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from discreet.drivers.solved import cache_folder
 from discreet.errors import DiscreetError
-from discreet.optimize.cache import directory
 
 LOCAL = Path(".venv-peers")
 PINS = Path(__file__).with_name("constraints-peers.txt")
@@ -75,7 +75,7 @@ def cached(say: Callable[[str], None]) -> Path:
     pins = PINS.read_text("utf-8")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     key = hashlib.sha256(f"{version}\n{pins}".encode()).hexdigest()[:16]
-    folder = directory() / f"peers-{key}"
+    folder = cache_folder() / f"peers-{key}"
     if interpreter(folder).exists():
         return interpreter(folder)
     say(f"Making the peers' environment once, in {folder}")

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.blas import single_thread
-from discreet.optimize import adaptive_table, lattice_outputs, solve, solve_highs, solve_table, verify
+from discreet.optimize.minimax import solve_table
+from discreet.optimize.programme import adaptive_table, lattice_outputs, solve
+from discreet.optimize.reference import solve_highs
+from discreet.optimize.repair import verify
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved
 

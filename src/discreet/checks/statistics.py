@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.checks.base import checked_rows, is_listable, require
-from discreet.extras import require as require_extra
+from discreet.estimation.tails import chi_square_tail
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, Oracle, require_oracle
 from discreet.privacy.audit import Audit, audit_event, best_event
@@ -47,7 +47,6 @@ def chi_square(counts: Counts, law: Floats) -> float:
     >>> round(chi_square(np.array([520, 480]), np.array([0.5, 0.5])), 4)
     0.2059
     """
-    gammaincc = require_extra("scipy.special", "scipy", "A statistical check").gammaincc
     n = counts.sum()
     order = np.argsort(law)
     expected, observed = n * law[order], counts[order].astype(np.float64)
@@ -60,7 +59,7 @@ def chi_square(counts: Counts, law: Floats) -> float:
     if pooled_expected.size < 2:
         return 1.0
     statistic = float(((pooled_observed - pooled_expected) ** 2 / pooled_expected).sum())
-    return float(gammaincc((pooled_expected.size - 1) / 2, statistic / 2))
+    return chi_square_tail(statistic, pooled_expected.size - 1)
 
 
 def _steeper(law: Floats, others: Floats) -> Floats:
