@@ -17,7 +17,8 @@ def spark(tmp_path_factory):
     from pyspark.sql import SparkSession
 
     here = os.path.dirname(__file__)
-    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": here}
+    path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
     options = {
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.host": "127.0.0.1",

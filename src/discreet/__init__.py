@@ -7,8 +7,6 @@ stays quick; type checkers see the real types.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from discreet.optimize import memory as _memory
-
 __version__ = "0.2.0"
 
 __all__ = [
@@ -66,7 +64,8 @@ if TYPE_CHECKING:
     from discreet.device.client import Collector
     from discreet.device.ledger import Ledger
     from discreet.domains import Categories, Interval
-    from discreet.drivers.files import estimate_file, estimate_frame, privatize_file, privatize_frame
+    from discreet.drivers.files import estimate_file, privatize_file
+    from discreet.drivers.frames import estimate_frame, privatize_frame
     from discreet.errors import DiscreetError, DomainError, MissingExtra, PrivacyError, WireError
     from discreet.mechanisms.base import Mechanism
     from discreet.mechanisms.families import Categorical, Numeric, Oracle
@@ -93,7 +92,8 @@ else:
         "device.client": ("Collector",),
         "device.ledger": ("Ledger",),
         "domains": ("Categories", "Interval"),
-        "drivers.files": ("estimate_file", "estimate_frame", "privatize_file", "privatize_frame"),
+        "drivers.files": ("estimate_file", "privatize_file"),
+        "drivers.frames": ("estimate_frame", "privatize_frame"),
         "errors": ("DiscreetError", "DomainError", "MissingExtra", "PrivacyError", "WireError"),
         "mechanisms.base": ("Mechanism",),
         "mechanisms.families": ("Categorical", "Numeric", "Oracle"),
@@ -127,13 +127,3 @@ else:
 
     def __dir__():
         return sorted({*globals(), *__all__})
-
-
-def _solved_tables() -> "_memory.Store":
-    from discreet.drivers.solved import SolvedTables
-
-    return SolvedTables()
-
-
-# Tables that were solved for are kept in files. The room that solves must not touch files, so it is told here.
-_memory.keep_in(_solved_tables)

@@ -26,9 +26,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import discreet as dc
-from discreet.drivers.files import Collection, Reports, privatize_file, tally_file
-from discreet.drivers.files.formats import ROWS, ReportFile, Sink
-from discreet.drivers.files.threads import in_order
+from discreet.drivers.files import privatize_file, tally_file
+from discreet.drivers.files.formats import ROWS
+from discreet.drivers.files.report_files import ReportFile, Sink
+from discreet.drivers.tables import Collection, Reports
+from discreet.drivers.tables.threads import in_order
 from discreet.tallies import Tally
 from discreet.text import thousands
 

@@ -144,8 +144,8 @@ def read_sample(path: Path, column: str | None, domain: Any) -> Any:
     import numpy as np
 
     from discreet.domains import Interval
-    from discreet.drivers.files.collection import Collection
     from discreet.drivers.files.formats import open_values
+    from discreet.drivers.tables import Collection
     from discreet.plans.mean import Mean
 
     if column is None or not isinstance(domain, Interval):

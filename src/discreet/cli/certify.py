@@ -75,7 +75,7 @@ def mechanisms_of(file: Path) -> "list[tuple[str, Mechanism]]":
     if not file.exists():
         raise DiscreetError(f"{file} does not exist")
     if file.suffix.lower() in (".parquet", ".pq", ".arrow", ".ipc", ".feather", ".csv"):
-        from discreet.drivers.files.formats import ReportFile
+        from discreet.drivers.files.report_files import ReportFile
 
         return [(cell.name, cell.mechanism) for cell in ReportFile(file).reports.cells]
     return [("", Mechanism.from_json(file.read_bytes()))]

@@ -82,7 +82,7 @@ class VerifiedRound:
     @property
     def ends(self) -> tuple[int, ...]:
         """Where each channel ends on a scale of 2^48."""
-        return thresholds([channel.share for channel in self.round.channels])
+        return thresholds(self.round.shares)
 
     def loss(self, report_id: bytes) -> Loss:
         """Return what the answers under a report id reveal, exactly."""

@@ -1,8 +1,8 @@
-"""Streams: reports are counted as they come, each exactly once, whatever dies on the way.
+"""Streams: reports are counted as they come, each exactly once, even if processes crash.
 
 A log such as Kafka's keeps messages by partition and offset, and hands them out again from any offset. So it is enough
 to write the tallies and the offsets into *one* file, at once: after a crash, counting starts again from the file, and
-what came after it is read a second time and counted for the first. Needs the extra ``dataframes``.
+messages that came after it are read again. Needs the extra ``dataframes``.
 """
 
 import os
@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from discreet.drivers.files import Cell, Reports, Tallies, merge
-from discreet.drivers.files.cells import cells_of, tally_cells
+from discreet.drivers.tables import Cell, Reports, Tallies, merge
+from discreet.drivers.tables.cells import cells_of, tally_cells
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.tallies import Tally
@@ -106,7 +106,7 @@ class StreamTally:
         Returns
         -------
         bool
-            Whether it was counted now. A batch with a false report raises `WireError` and changes nothing.
+            Whether it was counted now. A batch with an impossible report raises `WireError` and changes nothing.
         """
         end = self._end(partition, offset, last)
         if end is None:
@@ -126,13 +126,13 @@ class StreamTally:
         """Return the offset after the messages, or None if all of them have been counted."""
         final = offset if last is None else last
         if not isinstance(partition, str):
-            raise DiscreetError(f"partition is {partition!r}; allowed is a text")
+            raise DiscreetError(f"partition must be a text, not {partition!r}")
         if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= final:
-            raise DiscreetError(f"offset is {offset!r}, last is {final!r}; allowed are whole numbers from 0, in order")
+            raise DiscreetError(f"offset and last must be whole numbers from 0, in order, not {offset!r} and {final!r}")
         counted = self.offsets.get(partition, 0)
         if offset < counted <= final:
             raise DiscreetError(
-                f"messages {offset}..{final} of partition {partition!r} were counted in part; read from {counted} on"
+                f"messages {offset}..{final} of partition {partition!r} were counted in part; read from {counted}"
             )
         return None if final < counted else final + 1
 
@@ -156,11 +156,11 @@ class StreamTally:
     def estimate(self) -> dict[str, Any]:
         """Answer the questions from what has been counted so far."""
         if self.reports is None:
-            raise DiscreetError("reports is a mapping of mechanisms; answers need the document of a collection")
+            raise DiscreetError("answers need the document of a collection; reports is a mapping of mechanisms")
         return self.reports.estimate(self.tallies)
 
     def close(self) -> None:
-        """Let another process have the state; what was not saved is forgotten."""
+        """Release the state for other processes; what was not saved is forgotten."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -175,10 +175,10 @@ class StreamTally:
 def consume(messages: Iterable[Message], stream: StreamTally, every: int = 1000) -> int:
     """Count messages, save after ``every`` so many and at the end; return how many were counted.
 
-    Messages whose reports are false are refused. Start them at ``stream.offsets``; earlier ones do no harm.
+    Messages with impossible reports are refused. Start them at ``stream.offsets``; earlier ones do no harm.
     """
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
-        raise DiscreetError(f"every is {every!r}; allowed is a whole number from 1")
+        raise DiscreetError(f"every must be a whole number from 1, not {every!r}")
     counted = 0
     for number, message in enumerate(messages, 1):
         try:
@@ -213,9 +213,9 @@ def _read(path: Path, cells: tuple[Cell, ...]) -> tuple[dict[str, int], int, Tal
     except FileNotFoundError:
         raise DiscreetError(f"{path} does not exist") from None
     except msgspec.DecodeError as error:
-        raise WireError(f"{path} is no state of a stream: {error}") from None
+        raise WireError(f"{path} is not the state of a stream: {error}") from None
     if state.version != VERSION:
-        raise WireError(f"{path} is of version {state.version}; this one reads {VERSION}")
+        raise WireError(f"{path} is of version {state.version}; this version of discreet reads {VERSION}")
     tallies = {name: Tally.from_bytes(data) for name, data in state.tallies.items()}
     if {name: tally.mechanism for name, tally in tallies.items()} != {cell.name: cell.mechanism.id for cell in cells}:
         raise WireError(f"{path} counts other columns, or reports of other mechanisms")
@@ -226,7 +226,7 @@ def _locked(path: Path) -> int | None:
     """Return a descriptor that keeps other processes from the state for as long as it is open."""
     try:
         import fcntl
-    except ImportError:  # pragma: no cover - Windows: there, see to it yourself
+    except ImportError:  # pragma: no cover - Windows has no such lock: one process at a time there
         return None
     descriptor = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:

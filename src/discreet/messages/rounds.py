@@ -56,7 +56,7 @@ def write_round(asked: Round) -> dict[str, Any]:
         "share": asked.share,
         "answers": asked.answers,
         "width": entry_width(asked),
-        "thresholds": list(thresholds([channel.share for channel in asked.channels])),
+        "thresholds": list(thresholds(asked.shares)),
         "channels": [
             {
                 "key": channel.key,

@@ -115,10 +115,15 @@ class Piece(NamedTuple):
 
 def entry_width(asked: Round) -> int:
     """Return the bytes of the reports of one entry: the most that any person answers in the round."""
-    width = max(_used(asked))
-    if width > MAX_WIDTH:
-        raise DiscreetError(f"the reports of one person must have at most {MAX_WIDTH} bytes, not {width}")
-    return width
+    return max(_used(asked))
+
+
+def check_width(asked: Round) -> None:
+    """Refuse a round whose reports are too long to be uploaded."""
+    if entry_width(asked) > MAX_WIDTH:
+        raise DiscreetError(
+            f"the reports of one person must have at most {MAX_WIDTH} bytes to be uploaded, not {entry_width(asked)}"
+        )
 
 
 def pieces(asked: Round, drawn: Counts) -> Iterator[Piece]:

@@ -41,7 +41,7 @@ class Asked:
     def read(document: str) -> "Asked":
         """Read a round's document; the same text is read once."""
         asked = read_round(json.loads(document))
-        return Asked(asked, entry_width(asked), thresholds([channel.share for channel in asked.channels]))
+        return Asked(asked, entry_width(asked), thresholds(asked.shares))
 
     @property
     def number(self) -> int:

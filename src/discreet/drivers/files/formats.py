@@ -1,33 +1,29 @@
-"""CSV, Parquet and Arrow IPC: batches in, batches out; nothing half-written is ever left under the final name.
-
-A file of reports carries its document: in the schema's metadata (Parquet, Arrow), or for CSV beside it in
-``NAME.csv.json``, so that any program can read the CSV itself.
-"""
+"""CSV, Parquet and Arrow IPC files: which they are, and their batches."""
 
 import glob
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet
 
 from discreet.domains import Categories
-from discreet.drivers.files.collection import Collection, Reports, document_of
-from discreet.drivers.files.values import check_type, no_column
-from discreet.errors import DiscreetError, WireError
+from discreet.drivers.tables import Collection
+from discreet.drivers.tables.values import check_type, columns_of, no_column
+from discreet.errors import DiscreetError, DomainError
+from discreet.text import listed
 
 ROWS = 1 << 19
-"""Rows of a batch: some megabytes a column."""
+"""Rows of a batch: some megabytes per column."""
 _PIECE = 1 << 22
 """Rows that a thread reads at a time, if the file's row groups allow it."""
 _CSV_BLOCK = 16 << 20
+"""Bytes of a CSV file that are parsed at a time."""
 _SUFFIXES = {
     ".csv": "csv",
     ".parquet": "parquet",
@@ -47,7 +43,7 @@ def format_of(path: Path) -> str:
     if names[-1:] == [".gz"] and names[-2:-1] == [".csv"]:
         return "csv"
     if not names or names[-1] not in _SUFFIXES:
-        raise DiscreetError(f"file is {path.name!r}; allowed endings are {', '.join(_SUFFIXES)}")
+        raise DiscreetError(f"the name of a file must end in {listed(_SUFFIXES)}, not {path.name!r}")
     return _SUFFIXES[names[-1]]
 
 
@@ -71,7 +67,7 @@ def parts_of(path: str | os.PathLike[str]) -> list[Path]:
         if part.suffix.lower() in {*_SUFFIXES, ".gz"} and part.is_file() and not any(n[0] in "._" for n in names)
     ]
     if not parts:
-        raise DiscreetError(f"{path} holds no file; allowed endings are {', '.join(_SUFFIXES)}")
+        raise DiscreetError(f"{path} holds no file whose name ends in {listed(_SUFFIXES)}")
     return parts
 
 
@@ -89,7 +85,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _complaint(path: Path, error: Exception) -> str:
-    detail = str(error).split("\n")[0].strip().rstrip(".")
+    detail = str(error).split("\n")[0].split(": invalid value")[0].strip().rstrip(".")  # never the value itself
     return f"{path} cannot be read as {_NAMES[format_of(path)]}; it may be cut short or of another kind ({detail})"
 
 
@@ -100,8 +96,11 @@ class Source:
         self.path, self.columns, self._types, self._nulls = path, columns, dict(types), null_values
         self.format = format_of(path)
         self._metadata: Any = None
-        with _explained(path):
-            self.schema, self.rows = self._look()
+        try:
+            with _explained(path):
+                self.schema, self.rows = self._look()
+        except DiscreetError as error:
+            raise self._located(error) from None
         for column in columns:
             if column not in self.schema.names:
                 raise DiscreetError(no_column(column, self.schema.names))
@@ -130,6 +129,32 @@ class Source:
 
     def batches(self, pieces: range | None = None) -> Iterator[Any]:
         """Yield record batches of the wanted columns: of the whole file, or of some `pieces` of it."""
+        try:
+            yield from self._batches(pieces)
+        except DiscreetError as error:
+            raise self._located(error) from None
+
+    def _located(self, error: DiscreetError) -> DiscreetError:
+        """Return the error, with the column and the line if a CSV holds something that is not a number."""
+        if self.format != "csv" or "conversion error" not in str(error):
+            return error
+        return DomainError(self._unreadable() or str(error))
+
+    def _unreadable(self) -> str | None:
+        """Return where a CSV holds something that is not a number where one is due; never what it holds."""
+        numbers = [column for column in self.columns if self._types.get(column) == pa.float64()]
+        texts = Source(self.path, self.columns, dict.fromkeys(self.columns, pa.string()), self._nulls)
+        line = 2  # after the header
+        for batch in texts._batches(None):
+            for column in numbers:
+                for row, text in enumerate(batch.column(column).to_pylist()):
+                    if text is not None and not _is_number(text):
+                        hint = " (remove the thousands separators)" if _is_number(text.replace(",", "")) else ""
+                        return f"column {column!r}, line {line + row}: not a number{hint}"
+            line += batch.num_rows
+        return None
+
+    def _batches(self, pieces: range | None) -> Iterator[Any]:
         with _explained(self.path):
             if self.format == "parquet":
                 # A small buffer instead of whole column chunks: row groups may be as large as the file.
@@ -167,18 +192,26 @@ def open_values(path: Path, collection: Collection) -> Source:
     if not path.exists():
         raise DiscreetError(f"{path} does not exist")
     types, labels = {}, set()
-    for column, plan in collection.questions.items():
-        domain = getattr(plan, "domain", None)
+    for column, domain in collection.columns.items():
         if isinstance(domain, Categories):
             types[column] = _label_type(domain)
             labels |= {label for label in domain.labels if isinstance(label, str)}
         else:
             types[column] = pa.float64()
     nulls = [text for text in pyarrow.csv.ConvertOptions().null_values if text not in labels]
-    source = Source(path, list(collection.questions), types, nulls)
-    for column, plan in collection.questions.items():
-        check_type(column, source.schema.field(column).type, plan)
+    source = Source(path, list(collection.columns), types, nulls)
+    for name, plan in collection.questions.items():
+        for column, domain in columns_of(name, plan).items():
+            check_type(column, source.schema.field(column).type, domain, plan.question)
     return source
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
 
 
 def _label_type(domain: Categories) -> Any:
@@ -188,163 +221,3 @@ def _label_type(domain: Categories) -> Any:
     if kinds == {int}:
         return pa.int64()
     return pa.float64() if kinds <= {int, float} else pa.string()
-
-
-def sidecar(path: Path) -> Path:
-    """Return the name of a CSV's document."""
-    return path.with_name(path.name + ".json")
-
-
-class ReportFile:
-    """A file of reports: its document, and its batches.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    known : mapping, optional
-        Documents that were read before and need not be certified again.
-    """
-
-    def __init__(self, path: Path, known: Mapping[str, Reports] | None = None) -> None:
-        if not path.exists():
-            raise DiscreetError(f"{path} does not exist")
-        self.path = path
-        self.is_csv = format_of(path) == "csv"
-        if self.is_csv:
-            self.document, self.rows = _beside(path)
-        else:
-            self._source = Source(path, [], {}, None)
-            self.document, self.rows = document_of(self._source.schema, str(path)).decode(), self._source.rows
-        self.reports = (known or {}).get(self.document) or Reports.from_json(self.document)
-        names = [cell.name for cell in self.reports.cells]
-        if self.is_csv:
-            types = {cell.name: pa.string() if cell.is_packed else cell.type for cell in self.reports.cells}
-            self._source = Source(path, names, types, [""])
-        for name in names:
-            if name not in self._source.schema.names:
-                raise WireError(f"{path} lacks the column {name!r}")
-        self._source.columns = names
-
-    def pieces(self) -> list[range | None]:
-        """Return what threads can read side by side; see `Source.pieces`."""
-        return self._source.pieces()
-
-    def batches(self, pieces: range | None = None) -> Iterator[Any]:
-        """Yield batches of reports, of the whole file or of some of its pieces."""
-        if not self.is_csv:
-            yield from self._source.batches(pieces)
-            return
-        seen = 0
-        for batch in self._source.batches():
-            seen += batch.num_rows
-            yield pa.record_batch(
-                [
-                    _from_hex(batch.column(cell.name), cell.mechanism.report_bytes)
-                    if cell.is_packed
-                    else batch.column(cell.name)
-                    for cell in self.reports.cells
-                ],
-                names=[cell.name for cell in self.reports.cells],
-            )
-        if self.rows is not None and seen != self.rows:
-            raise WireError(
-                f"{self.path} has {seen} rows; its document says {self.rows}: it is cut short or was changed"
-            )
-
-
-def _beside(path: Path) -> tuple[str, int | None]:
-    """Return the document of a CSV, and the number of rows that is written into it as well."""
-    beside = sidecar(path)
-    if not beside.exists():
-        raise WireError(f"{path} has no document beside it; {beside.name} belongs to it")
-    text = beside.read_text(encoding="utf-8")
-    try:
-        document = json.loads(text)
-        rows = document.pop("rows", None)
-    except (ValueError, AttributeError):
-        return text, None  # whoever reads it will say what is wrong
-    return json.dumps(document, ensure_ascii=False), rows
-
-
-def _from_hex(column: Any, width: int) -> Any:
-    try:
-        items = [None if text is None else bytes.fromhex(text) for text in column.to_pylist()]
-        return pa.array(items, type=pa.binary(width))
-    except (ValueError, pa.ArrowInvalid):
-        raise WireError(f"a packed report is not {2 * width} hexadecimal digits") from None
-
-
-_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
-
-
-def _to_hex(column: Any) -> Any:
-    """Return a column of fixed-size bytes as hexadecimal text."""
-    width, rows = column.type.byte_width, len(column)
-    data = np.frombuffer(column.buffers()[1], dtype=np.uint8)[column.offset * width : (column.offset + rows) * width]
-    digits = np.empty((data.size, 2), dtype=np.uint8)
-    digits[:, 0], digits[:, 1] = _DIGITS[data >> 4], _DIGITS[data & 15]
-    offsets = pa.py_buffer(np.arange(0, (rows + 1) * 2 * width, 2 * width, dtype=np.int32).tobytes())
-    text = pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(digits.tobytes()))
-    return pa.compute.if_else(column.is_valid(), text, pa.scalar(None, pa.string())) if column.null_count else text
-
-
-class Sink:
-    """A file of reports, written beside its final name and moved there when it is whole."""
-
-    def __init__(self, path: Path, reports: Reports) -> None:
-        self.path, self.reports = path, reports
-        self.format = format_of(path)
-        if path.suffix == ".gz":
-            raise DiscreetError(f"out is {path.name!r}; reports are written as .csv, .parquet or .arrow")
-        self.rows = 0
-        self._part = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
-        self._writer: Any = None
-
-    def __enter__(self) -> "Sink":
-        schema = self.reports.schema
-        if self.format == "parquet":
-            self._writer = pyarrow.parquet.ParquetWriter(self._part, schema, compression="zstd")
-        elif self.format == "arrow":
-            self._writer = pa.ipc.new_file(str(self._part), schema)
-        else:
-            plain = pa.schema([pa.field(c.name, pa.string() if c.is_packed else c.type) for c in self.reports.cells])
-            self._writer = pyarrow.csv.CSVWriter(str(self._part), plain)
-        return self
-
-    def write(self, batch: Any) -> None:
-        """Write a batch that has all columns of the reports."""
-        if not batch.num_rows:
-            return
-        columns = [batch.column(cell.name) for cell in self.reports.cells]
-        if self.format == "csv":
-            packed = [_to_hex(c) if cell.is_packed else c for c, cell in zip(columns, self.reports.cells, strict=True)]
-            self._writer.write(pa.record_batch(packed, names=[cell.name for cell in self.reports.cells]))
-        else:
-            self._writer.write(pa.record_batch(columns, schema=self.reports.schema))
-        self.rows += batch.num_rows
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        beside = sidecar(self._part)
-        try:
-            if self._writer is not None:
-                self._writer.close()
-            if kind is None:
-                _flush(self._part)
-                if self.format == "csv":
-                    document = self.reports.to_document() | {"rows": self.rows}
-                    beside.write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
-                    _flush(beside)
-                    os.replace(beside, sidecar(self.path))
-                os.replace(self._part, self.path)
-        finally:
-            for leftover in (self._part, beside):
-                leftover.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    """Bring a file to the disk before it gets its name."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

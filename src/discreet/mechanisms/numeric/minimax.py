@@ -11,6 +11,7 @@ Exact: the solver's answer is repaired to whole weights in rational arithmetic, 
 computed from those. With ``outputs=8`` a report has three bits and costs 1 to 10 % more variance.
 """
 
+from discreet.errors import DiscreetError
 from discreet.mechanisms.arithmetic import check_whole
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.table import Table
@@ -35,5 +36,8 @@ def minimax(epsilon: float, outputs: int | None = None) -> Table:
     from discreet.optimize.tables import minimax_table
 
     epsilon = check_epsilon(epsilon)
-    table = minimax_table(epsilon, None if outputs is None else check_whole("outputs", outputs, 2))
+    try:
+        table = minimax_table(epsilon, None if outputs is None else check_whole("outputs", outputs, 2))
+    except ValueError as error:
+        raise DiscreetError(str(error)) from None
     return Table("minimax", epsilon, table.knots.tolist(), table.weights.tolist(), table.values.tolist())

@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray
-from discreet.drivers.files.values import Mask
+from discreet.drivers.tables.values import Mask
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism
-from discreet.plans.encoders import Encoder
 from discreet.tallies import Tally
 
 Tallies = dict[str, Tally]
@@ -26,17 +25,13 @@ def merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Tallies:
 
 @dataclass(frozen=True)
 class Cell:
-    """A column of reports: one channel of one round of one question.
-
-    Files of 0.1 do not say with which encoder they were asked; then it is None.
-    """
+    """A column of reports: one channel of one round of one question."""
 
     name: str
     question: str
     round: int
     key: str
     mechanism: Mechanism
-    encoder: Encoder | None = None
 
     @property
     def is_packed(self) -> bool:
@@ -59,8 +54,8 @@ class Cell:
             if self.mechanism.alphabet <= 1 << (kind.bit_width - 1):
                 return kind
         raise DiscreetError(
-            f"column {self.name!r}: the alphabet of {self.mechanism.name} has {self.mechanism.alphabet} reports; "
-            f"signed integers hold at most {1 << 63}"
+            f"column {self.name!r}: signed integers hold at most {1 << 63} different reports, "
+            f"not {self.mechanism.alphabet}"
         )
 
     def to_arrow(self, reports: AnyArray, chosen: Mask | None, rows: int) -> Any:
@@ -86,7 +81,7 @@ class Cell:
             column = column.drop_null()
         if not self.is_packed:
             if not pa.types.is_integer(column.type):
-                raise WireError(f"column {self.name!r} is of type {column.type}; reports are whole numbers")
+                raise WireError(f"column {self.name!r} must hold whole numbers, not values of type {column.type}")
             if column.type != self.type:
                 with suppress(pa.ArrowInvalid):  # one is outside the alphabet: the tally says which
                     column = column.cast(self.type)
@@ -95,7 +90,7 @@ class Cell:
             fixed = column if column.type == self.type else column.cast(self.type)
         except pa.ArrowInvalid:
             raise WireError(
-                f"column {self.name!r} is of type {column.type}; reports are {self.mechanism.report_bytes} bytes each"
+                f"column {self.name!r} must hold reports of {self.mechanism.report_bytes} bytes each, not {column.type}"
             ) from None
         width = self.mechanism.report_bytes
         data = fixed.buffers()[1]
@@ -106,10 +101,10 @@ class Cell:
 def cells_of(mechanisms: Mapping[str, Mechanism]) -> tuple[Cell, ...]:
     """Return the columns of reports that belong to no collection (those of devices, say): a mechanism for each."""
     if not isinstance(mechanisms, Mapping) or not mechanisms:
-        raise DiscreetError("reports are a document of a collection, or a mapping with a mechanism for each column")
+        raise DiscreetError("reports must be a collection's document, or a mapping with a mechanism for each column")
     for column, mechanism in mechanisms.items():
         if not isinstance(column, str) or not isinstance(mechanism, Mechanism):
-            raise DiscreetError(f"column {column!r} has {mechanism!r}; allowed is a mechanism for each name")
+            raise DiscreetError(f"column {column!r} must have a mechanism, not {mechanism!r}")
     return tuple(Cell(column, column, 1, "all", mechanism) for column, mechanism in mechanisms.items())
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Counted:
-    """What was seen while privatising. It is exact, hence private: for the owner of the data, never in the reports."""
+    """What was seen while privatising, by question. Keep these counts to yourself: they are exact."""
 
     rows: int = 0
     written: int = 0
@@ -34,12 +34,12 @@ class Counted:
             "rows": self.rows,
             "written": self.written,
             "columns": {
-                column: {
+                question: {
                     "reports": count,
-                    "missing": self.missing.get(column, 0),
-                    "clipped_low": self.clipped_low.get(column, 0),
-                    "clipped_high": self.clipped_high.get(column, 0),
+                    "missing": self.missing.get(question, 0),
+                    "clipped_low": self.clipped_low.get(question, 0),
+                    "clipped_high": self.clipped_high.get(question, 0),
                 }
-                for column, count in self.reports.items()
+                for question, count in self.reports.items()
             },
         }

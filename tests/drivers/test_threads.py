@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.drivers.files import Collection, estimate_file, formats, merge, privatize_file, tally_file, threads
+from discreet.drivers.files import estimate_file, formats, privatize_file, tally_file
 from discreet.drivers.files.formats import Source, parts_of
+from discreet.drivers.tables import Collection, merge, threads
 from discreet.errors import DiscreetError, WireError
 
 N = 12_000
@@ -81,7 +82,7 @@ def test_which_files_a_path_means(people, tmp_path):
         with pytest.raises(DiscreetError, match="holds no file"):
             parts_of(path)
     privatize_file(people, people / "r.parquet", CELL)
-    with pytest.raises(DiscreetError, match="the file of values itself"):
+    with pytest.raises(DiscreetError, match="another file than the values"):
         privatize_file(people, people / "r.parquet", CELL, overwrite=True)
 
 
@@ -97,7 +98,7 @@ def test_parts_of_different_collections_are_not_added(people, tmp_path):
 def test_a_bad_part_stops_the_others(people, tmp_path):
     bad = people / "day=1" / "part-9.parquet"
     pq.write_table(pa.table({"cell": [7]}), bad)
-    with pytest.raises(DiscreetError, match=r"7 .*is not one of the 4 categories"):
+    with pytest.raises(DiscreetError, match=r"row \d+: the value .*is not one of the 4 categories"):
         privatize_file(people, tmp_path / "r.parquet", CELL)
     assert [path.name for path in tmp_path.iterdir()] == ["people"]
     bad.write_bytes(b"PAR1")
@@ -109,9 +110,9 @@ def test_a_bad_part_stops_the_others(people, tmp_path):
 
 @pytest.mark.parametrize("count", [0, True, 1.5])
 def test_threads_without_meaning_are_refused(people, tmp_path, count):
-    with pytest.raises(DiscreetError, match="threads is"):
+    with pytest.raises(DiscreetError, match="threads must be"):
         privatize_file(people, tmp_path / "r.parquet", CELL, threads=count)
-    with pytest.raises(DiscreetError, match="threads is"):
+    with pytest.raises(DiscreetError, match="threads must be"):
         tally_file(people, threads=count)
 
 
@@ -182,6 +183,6 @@ def zip_pairs(parts):
 
 def test_the_page_about_files_of_reports(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parents[1] / "docs" / "report-files.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "report-files.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     exec(compile(code, "report-files.md", "exec"), {})

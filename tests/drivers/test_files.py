@@ -4,6 +4,7 @@ import json
 import os
 import pickle
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,17 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.drivers.files import (
-    Collection,
-    Reports,
-    estimate_file,
-    estimate_frame,
-    formats,
-    merge,
-    privatize_file,
-    privatize_frame,
-    tally_file,
-)
+from discreet.drivers.files import estimate_file, formats, privatize_file, tally_file
+from discreet.drivers.frames import estimate_frame, privatize_frame
+from discreet.drivers.tables import Collection, Reports, merge
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.plans.base import Channel, Plan, Round
 from discreet.plans.registry import QUESTIONS
@@ -177,7 +170,7 @@ def test_the_document_holds_no_count_of_the_values(tmp_path):
     write(tmp_path / "p.parquet")
     privatize_file(tmp_path / "p.parquet", tmp_path / "r.csv", QUESTION)
     document = json.loads((tmp_path / "r.csv.json").read_text())
-    assert set(document) == {"discreet-reports", "budget", "epsilon", "questions", "reports", "rows"}
+    assert set(document) == {"discreet-reports", "budget", "epsilon", "questions", "rounds", "rows"}
     assert document["rows"] == PRESENT
     assert "clipped" not in json.dumps(document)
     first = Reports.from_json(json.dumps(document))
@@ -201,12 +194,16 @@ def test_budgets_are_added_exactly():
 @pytest.mark.parametrize(
     ("questions", "options", "word"),
     [
-        ({}, {}, "questions is empty"),
-        ({"a": 3}, {}, "allowed is a plan"),
+        ({}, {}, "and not empty"),
+        ({"a": 3}, {}, "must be a plan"),
         ({"": QUESTION["wage"]}, {}, "name of a column"),
-        (QUESTION, {"budget": "all"}, "budget is 'all'"),
+        (QUESTION, {"budget": "all"}, "budget must be split or sample"),
         (QUESTION, {"epsilon": "x"}, "not 'x'"),
-        ({"a": dc.Means([WAGE, WAGE], epsilon=1)}, {}, "several columns at once"),
+        (
+            {"a": dc.Means([WAGE, WAGE], epsilon=1, names=["b", "c"]), "b": dc.Frequency(DRINK, 1)},
+            {},
+            "both as a number and as a category",
+        ),
         (
             {"a": type("Odd", (dc.Mean,), {"question": "odd"})(WAGE, epsilon=1, method="duchi")},
             {},
@@ -229,7 +226,7 @@ def asked(column="wage", plan=None, missing="drop", data=PEOPLE):
 def test_missing_values_can_be_an_error():
     with pytest.raises(DomainError, match="column 'wage', row 0: the value is missing"):
         asked(missing="error")
-    with pytest.raises(DiscreetError, match="missing is 'keep'"):
+    with pytest.raises(DiscreetError, match="missing must be drop or error"):
         asked(missing="keep")
 
 
@@ -241,15 +238,15 @@ def test_nan_and_null_are_both_missing():
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"column": "wages"}, "column is 'wages'; the data have wage, drink"),
-        ({"column": "other"}, "is of type string; mean needs numbers"),
+        ({"column": "wages"}, "no column 'wages'; the columns are wage, drink"),
+        ({"column": "other"}, "must hold numbers for mean, not values of type string"),
         (
             {"column": "drink", "plan": dc.Frequency(dc.Categories(["tea", "milk"]), 1)},
             r"row \d+: .*is not one of the 2",
         ),
-        ({"column": "room", "plan": dc.Frequency(dc.Categories(["0", "1"]), 1)}, r"\(int64\) is not one of"),
-        ({"data": pa.table({"wage": [1.0, float("inf")]})}, "row 1: inf is not a finite number"),
-        ({"data": [1, 2]}, "frame is a list"),
+        ({"column": "room", "plan": dc.Frequency(dc.Categories(["0", "1"]), 1)}, r"\(of type int64\) is not one of"),
+        ({"data": pa.table({"wage": [1.0, float("inf")]})}, "row 1: not a finite number"),
+        ({"data": [1, 2]}, "not a list"),
     ],
 )
 def test_says_what_is_wrong_with_a_column(arguments, word):
@@ -280,11 +277,11 @@ def test_labels_of_every_type(tmp_path, labels):
 
 def test_out_is_never_the_source_and_never_replaced_by_accident(tmp_path):
     source = write(tmp_path / "p.parquet")
-    with pytest.raises(DiscreetError, match="the file of values itself"):
+    with pytest.raises(DiscreetError, match="another file than the values"):
         privatize_file(source, source, QUESTION, overwrite=True)
     privatize_file(source, tmp_path / "r.parquet", QUESTION)
     before = (tmp_path / "r.parquet").read_bytes()
-    with pytest.raises(DiscreetError, match="which exists"):
+    with pytest.raises(DiscreetError, match="exists; new reports"):
         privatize_file(source, tmp_path / "r.parquet", QUESTION)
     assert (tmp_path / "r.parquet").read_bytes() == before
     privatize_file(source, tmp_path / "r.parquet", QUESTION, overwrite=True)
@@ -342,12 +339,12 @@ def test_truncated_and_orphaned_csv_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        (lambda t: t.set_column(0, "wage", pa.array([9] * t.num_rows)), "allowed are 0..1"),
+        (lambda t: t.set_column(0, "wage", pa.array([9] * t.num_rows)), "must be between 0 and 1"),
         (lambda t: t.set_column(0, "wage", pa.array([0.5] * t.num_rows)), "whole numbers"),
         (lambda t: t.rename_columns(["pay"]).replace_schema_metadata(t.schema.metadata), "lacks? the column 'wage'"),
         (lambda t: t.replace_schema_metadata(None), "no document"),
         (lambda t: t.replace_schema_metadata({b"discreet": b"{"}), "cannot be read"),
-        (lambda t: t.replace_schema_metadata({b"discreet": b'{"discreet-reports": 2}'}), "version 2"),
+        (lambda t: t.replace_schema_metadata({b"discreet": b'{"discreet-reports": 3}'}), "version 3"),
     ],
 )
 def test_false_reports_are_refused(tmp_path, change, word):
@@ -361,7 +358,8 @@ def test_false_reports_are_refused(tmp_path, change, word):
 
 def test_a_document_whose_mechanism_exceeds_the_plan_is_refused():
     document = json.loads(privatize_frame(PEOPLE, QUESTION).schema.metadata[b"discreet"])
-    document["reports"][0]["mechanism"] = dc.mechanism("duchi", 5).to_document()
+    other = dc.mechanism("duchi", 5)
+    document["rounds"][0]["round"]["channels"][0] |= {"mechanism": other.to_document(), "mechanism_id": other.id}
     with pytest.raises(WireError, match="its plan allows"):
         Reports.from_json(json.dumps(document))
 
@@ -370,7 +368,7 @@ def test_the_mechanism_of_the_document_decodes_the_reports():
     # As if another version had chosen other weights for the same plan: those of the document are right.
     document = json.loads(privatize_frame(PEOPLE, QUESTION).schema.metadata[b"discreet"])
     other = dc.mechanism("duchi", 3.9)
-    document["reports"][0]["mechanism"] = other.to_document()
+    document["rounds"][0]["round"]["channels"][0] |= {"mechanism": other.to_document(), "mechanism_id": other.id}
     reports = Reports.from_json(json.dumps(document))
     assert reports.histories({})["wage"][0].round.channels[0].mechanism == other
     answers = reports.estimate({"wage": other.tally([0, 1] * 50)})
@@ -379,16 +377,16 @@ def test_the_mechanism_of_the_document_decodes_the_reports():
 
 def test_other_endings_and_absent_files(tmp_path):
     for call in (lambda: estimate_file(tmp_path / "x.parquet"), lambda: estimate_file()):
-        with pytest.raises(DiscreetError, match=r"does not exist|is empty"):
+        with pytest.raises(DiscreetError, match=r"does not exist|at least one file"):
             call()
     write(tmp_path / "p.parquet")
-    with pytest.raises(DiscreetError, match="allowed endings"):
+    with pytest.raises(DiscreetError, match="must end in"):
         privatize_file(tmp_path / "p.parquet", tmp_path / "r.xlsx", QUESTION)
     (tmp_path / "bad.csv").write_text("wage\n1\n2,3\n")
     with pytest.raises(DiscreetError, match="cannot be read as CSV"):
         privatize_file(tmp_path / "bad.csv", tmp_path / "r.csv", QUESTION)
     (tmp_path / "text.csv").write_text("wage\n1\nmuch\n")
-    with pytest.raises(DiscreetError, match="cannot be read as CSV"):
+    with pytest.raises(DiscreetError, match="column 'wage', line 3: not a number"):
         privatize_file(tmp_path / "text.csv", tmp_path / "r.csv", QUESTION)
 
 
@@ -509,3 +507,110 @@ def test_an_empty_file_has_no_answer(tmp_path):
     privatize_file(tmp_path / "p.parquet", tmp_path / "r.parquet", QUESTION)
     with pytest.raises(DiscreetError, match="column 'wage': the tally has 0 reports"):
         estimate_file(tmp_path / "r.parquet")
+
+
+# -- several numbers of one person ------------------------------------------------------------------------
+
+ROWS = pa.table(
+    {"wage": np.tile([20.0, 60.0], 10_000), "age": np.tile([30.0, 50.0], 10_000), "rate": np.full(20_000, 0.3)}
+)
+SEVERAL = [dc.Interval(0, 100), dc.Interval(0, 120), dc.Interval(0, 1)]
+NAMES = ["wage", "age", "rate"]
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3])
+def test_several_answers_per_person(tmp_path, answers):
+    plan = dc.Means(SEVERAL, epsilon=6, answers=answers, names=NAMES, method="duchi")
+    pq.write_table(ROWS, tmp_path / "p.parquet")
+    summary = privatize_file(tmp_path / "p.parquet", tmp_path / "r.csv", {"person": plan}, entropy=seeded())
+    table = pyarrow.csv.read_csv(tmp_path / "r.csv")
+    assert table.column_names == [f"person/1/{name}" for name in NAMES]
+    each = sum(table.column(name).is_valid().to_numpy().astype(int) for name in table.column_names)
+    assert each.min() == each.max() == answers
+    answer = estimate_file(tmp_path / "r.csv")["person"]
+    assert (answer.n, summary.counted.reports["person"]) == (20_000, 20_000)
+    for name, truth, scale in zip(NAMES, (40, 40, 0.3), (100, 120, 1), strict=True):
+        assert abs(answer[name].value - truth) < 0.05 * scale
+    assert (
+        answer[NAMES[0]].value
+        == estimate_frame(privatize_frame(ROWS, {"person": plan}, entropy=seeded()))["person"][NAMES[0]].value
+    )
+
+
+def test_several_answers_leave_out_what_is_missing():
+    wage = np.where(np.arange(1000) % 10 == 0, np.nan, 20.0)
+    data = pa.table({"wage": pa.array(wage, from_pandas=True), "age": np.full(1000, 30.0)})
+    plan = dc.Means(SEVERAL[:2], epsilon=2, answers=2, names=NAMES[:2], method="duchi")
+    reports = privatize_frame(data, {"person": plan})
+    assert reports.num_rows == 1000  # everybody has an age
+    assert [reports.column(i).null_count for i in range(2)] == [100, 0]
+    with pytest.raises(DomainError, match="column 'wage', row 0: the value is missing"):
+        privatize_frame(data, {"person": plan}, missing="error")
+    with pytest.raises(DomainError, match="column 'age', row 3: not a finite number"):
+        privatize_frame(data.set_column(1, "age", pa.array([1.0, 2, 3, np.inf] * 250)), {"person": plan})
+    with pytest.raises(DiscreetError, match="no column 'age'"):
+        privatize_frame(data.select(["wage"]), {"person": plan})
+
+
+def test_a_question_of_several_numbers_beside_others():
+    plan = dc.Means(SEVERAL[:2], epsilon=2, answers=1, names=NAMES[:2], method="duchi")
+    questions = {
+        "person": plan,
+        "wage": dc.Mean(WAGE, 2, method="duchi"),
+        "rate": dc.Mean(SEVERAL[2], 2, method="duchi"),
+    }
+    answers = estimate_frame(privatize_frame(ROWS, questions, budget="sample", epsilon=2, entropy=seeded(2)))
+    assert abs(sum(answer.n for answer in answers.values()) - 20_000) == 0
+    assert abs(answers["wage"].value - 40) < 5
+    assert abs(answers["person"]["age"].value - 40) < 6
+
+
+def test_answers_that_exceed_the_plan_together_are_refused():
+    plan = dc.Means(SEVERAL[:2], epsilon=2, answers=2, names=NAMES[:2], method="duchi")
+    reports = privatize_frame(ROWS, {"person": plan})
+    document = json.loads(reports.schema.metadata[b"discreet"])
+    other = dc.mechanism("duchi", 1.5)
+    for channel in document["rounds"][0]["round"]["channels"]:
+        channel |= {"mechanism": other.to_document(), "mechanism_id": other.id}
+    with pytest.raises(WireError, match="epsilon 3 together; its plan allows 2"):
+        Reports.from_json(json.dumps(document))
+
+
+# -- other versions ---------------------------------------------------------------------------------------
+
+
+def test_a_file_of_version_0_1_is_read(tmp_path):
+    old = Path(__file__).parent / "written_by_0_1" / "reports.csv"
+    answers = estimate_file(old)
+    found = {column: (round(float(a.value), 2), a.n) for column, a in answers.items() if column != "drink"}
+    assert found == {"wage": (35.34, 600), "age": (454.17, 600), "range": (42.72, 600)}  # as 0.1 answered
+    assert answers["drink"].n == 600
+    reports, _ = tally_file(old)
+    assert Reports.from_json(reports.to_json()).to_json() == reports.to_json()
+
+
+def test_plans_that_choose_their_mechanism_are_answered_from_the_file(tmp_path):
+    # Fresh plans, whose own tables may differ, must not be asked: RangeMean and the adaptive mean among them.
+    pq.write_table(ROWS, tmp_path / "p.parquet")
+    questions = {
+        "wage": dc.RangeMean(WAGE, 10, 50, epsilon=2, mechanism="duchi"),
+        "age": dc.Mean(SEVERAL[1], epsilon=2, method="aaa"),
+        "rate": dc.RangeMeans(SEVERAL[2], [(0, 0.5), (0.5, 1)], epsilon=2, method="divide", mechanism="duchi"),
+    }
+    privatize_file(tmp_path / "p.parquet", tmp_path / "r.arrow", questions, epsilon=6, entropy=seeded())
+    answers = estimate_file(tmp_path / "r.arrow")
+    assert abs(answers["wage"].value - 20) < 3
+    assert abs(answers["age"].value - 40) < 5
+
+
+def test_errors_never_quote_a_value(tmp_path):
+    (tmp_path / "p.csv").write_text('name,wage\nann,"58,216"\nbob,7\n')
+    with pytest.raises(DomainError, match=r"column 'wage', line 2: not a number .*thousands") as caught:
+        privatize_file(tmp_path / "p.csv", tmp_path / "r.csv", QUESTION)
+    assert "58" not in str(caught.value)
+    (tmp_path / "p.csv").write_text("name,wage\nann,5\nbob,secret\n")
+    with pytest.raises(DomainError, match=r"column 'wage', line 3: not a number$"):
+        privatize_file(tmp_path / "p.csv", tmp_path / "r.csv", QUESTION)
+    with pytest.raises(DomainError, match="row 1: the value") as caught:
+        asked("drink", dc.Frequency(DRINK, 1), data=pa.table({"drink": ["tea", "secret"]}))
+    assert "secret" not in str(caught.value)

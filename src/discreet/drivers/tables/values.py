@@ -1,0 +1,150 @@
+"""Columns of values as encoders need them. What does not suit the question is refused by column and row.
+
+Messages never quote a value: it may be somebody's secret, and logs are read by others.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.arrays import AnyArray, Counts
+from discreet.domains import Categories, Encoded, Interval
+from discreet.errors import DiscreetError, DomainError
+from discreet.plans.base import Plan
+from discreet.plans.encoders import Attribute, Domain, Encoder
+
+Mask = npt.NDArray[np.bool_]
+
+
+def columns_of(question: str, plan: Plan) -> dict[str, Domain]:
+    """Return the columns that a question reads, with their domains.
+
+    That is the column of the question's own name; for a plan of several numbers, the columns that the plan names.
+    """
+    domain = getattr(plan, "domain", None)
+    if isinstance(domain, (Interval, Categories)):
+        return {question: domain}
+    domains, names = getattr(plan, "domains", None), getattr(plan, "names", None)
+    if domains and names:
+        return dict(zip(names, domains, strict=True))
+    raise DiscreetError(f"the question {question!r} is {plan.question}, which does not say which columns it reads")
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a question reads of a batch: numbers, rows of numbers, or distinct labels and each row's place among them.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns.
+    data : numpy.ndarray
+        Numbers of shape (rows,) or (rows, columns); or the distinct labels.
+    missing : numpy.ndarray of bool
+        Which values are missing; shaped like the numbers.
+    codes : numpy.ndarray, optional
+        For labels: the place of each row's label in ``data``.
+    """
+
+    columns: tuple[str, ...]
+    data: AnyArray
+    missing: Mask
+    codes: Counts | None = None
+
+    def missing_for(self, encoder: Encoder) -> Mask:
+        """Return which rows lack what an encoder reads."""
+        if self.missing.ndim == 1:
+            return self.missing
+        if isinstance(encoder, Attribute):
+            return np.asarray(self.missing[:, encoder.index])
+        return np.asarray(self.missing.any(axis=1))
+
+    def column_for(self, encoder: Encoder) -> str:
+        """Return the name of the column that an encoder reads."""
+        return self.columns[encoder.index if isinstance(encoder, Attribute) else 0]
+
+    def encode(self, encoder: Encoder, group: Mask | None, first_row: int) -> Encoded:
+        """Return the inputs of a group of rows (all: None); a value that cannot be encoded is refused by its row."""
+        chosen = self.data if group is None or self.codes is not None else self.data[group]
+        try:
+            encoded = encoder.encode(chosen)
+        except DomainError as error:
+            raise DomainError(self._explain(encoder, group, first_row, error)) from None
+        if self.codes is None:
+            return encoded
+        return Encoded(encoded.inputs[self.codes if group is None else self.codes[group]])
+
+    def _explain(self, encoder: Encoder, group: Mask | None, first_row: int, error: DomainError) -> str:
+        column = self.column_for(encoder)
+        if self.codes is None:
+            numbers = self.data if self.data.ndim == 1 else self.data[:, self.columns.index(column)]
+            bad = ~np.isfinite(numbers) if group is None else ~np.isfinite(numbers) & group
+            if bad.any():
+                return f"column {column!r}, row {first_row + int(np.flatnonzero(bad)[0])}: not a finite number"
+        return f"column {column!r}, rows from {first_row}: {error}"
+
+
+def read_values(batch: Any, columns: Mapping[str, Domain], question: str, first_row: int = 0) -> Values:
+    """Return what a question reads of a batch, or say why a column does not suit it."""
+    arrays = {}
+    for column, domain in columns.items():
+        try:
+            arrays[column] = batch.column(column)
+        except KeyError:
+            raise DiscreetError(no_column(column, batch.schema.names)) from None
+        check_type(column, arrays[column].type, domain, question)
+    names = tuple(columns)
+    if len(columns) > 1:
+        matrix = np.column_stack([_numbers(array) for array in arrays.values()])
+        return Values(names, matrix, np.isnan(matrix))
+    (column, domain), array = next(iter(columns.items())), arrays[names[0]]
+    if isinstance(domain, Interval):
+        numbers = _numbers(array)
+        return Values(names, numbers, np.isnan(numbers))
+    return _read_labels(column, domain, array, first_row)
+
+
+def _numbers(array: Any) -> npt.NDArray[np.float64]:
+    return np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+
+def _read_labels(column: str, domain: Categories, array: Any, first_row: int) -> Values:
+    encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+    missing = np.asarray(encoded.is_null().to_numpy(zero_copy_only=False))
+    places = np.asarray(encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)).astype(np.int64)
+    labels = encoded.dictionary.to_pylist()
+    blank = [i for i, label in enumerate(labels) if label is None or (isinstance(label, float) and label != label)]
+    if blank:
+        missing = missing | np.isin(places, blank)
+    seen = np.bincount(places[~missing] if missing.any() else places, minlength=max(len(labels), 1)) > 0
+    used = np.flatnonzero(seen)
+    ranks = np.cumsum(seen) - 1
+    every = np.where(missing, 0, ranks[places])
+    known = set(domain.labels)
+    for i in used.tolist():
+        if labels[i] not in known:
+            row = int(np.flatnonzero((places == i) & ~missing)[0])
+            raise DomainError(
+                f"column {column!r}, row {first_row + row}: the value (of type {array.type}) is not one of the "
+                f"{domain.size} categories ({', '.join(repr(label) for label in domain.labels[:3])}, …)"
+            )
+    return Values((column,), np.array([labels[i] for i in used.tolist()]), missing, every)
+
+
+def check_type(column: str, found: Any, domain: Domain, question: str) -> None:
+    """Refuse a column whose type does not suit the question."""
+    types = pa.types
+    numbers = types.is_integer(found) or types.is_floating(found) or types.is_decimal(found) or types.is_boolean(found)
+    if isinstance(domain, Interval) and not (numbers or types.is_null(found)):
+        raise DomainError(f"column {column!r} must hold numbers for {question}, not values of type {found}")
+
+
+def no_column(column: str, names: Iterable[str]) -> str:
+    """Return the sentence for a column that is not there."""
+    listed = list(names)
+    return f"there is no column {column!r}; the columns are {', '.join(listed[:12])}{', …' if len(listed) > 12 else ''}"
