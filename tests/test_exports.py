@@ -64,6 +64,11 @@ wage = dc.Interval(0, 500_000)
 reveal_type(dc.Mean(wage, epsilon=1))  # Mean
 reveal_type(dc.Distribution(wage, epsilon=1))  # Distribution
 reveal_type(dc.Frequency(dc.Categories(["a", "b"]), epsilon=1))  # Frequency
+reveal_type(dc.simulate(dc.Mean(wage, epsilon=1), [1.0]))  # NumberAnswer
+reveal_type(dc.simulate(dc.Means([wage], epsilon=1), [[1.0]]))  # MeansAnswer
+reveal_type(dc.simulate(dc.Distribution(wage, epsilon=1), [1.0]))  # DistributionAnswer
+reveal_type(dc.simulate(dc.Frequency(dc.Categories(["a", "b"]), epsilon=1), ["a"]))  # FrequencyAnswer
+reveal_type(dc.advise("mean", epsilon=1))  # Advice
 reveal_type(dc.mechanism("duchi", epsilon=1))  # Numeric
 reveal_type(dc.mechanism("randomized-response", epsilon=1, size=4))  # Oracle
 reveal_type(dc.mechanism("duchi", epsilon=1).certificate)  # Certificate
