@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.marks import needs_scipy
 
 import discreet as dc
 from discreet.checks import CheckFailed, check_mechanism
@@ -10,6 +11,8 @@ from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary, unary
 from discreet.mechanisms.shapes.window import NumericWindow
 from discreet.privacy.exact import TOTAL
+
+pytestmark = needs_scipy
 
 SMALL = {"size": 5}
 

@@ -28,11 +28,11 @@ def test_encoding_scales_clips_and_counts(low, width, values):
     [
         (1, 1, "below"),
         (2, 1, "below"),
-        (math.nan, 1, "low is nan"),
-        (0, math.inf, "high is inf"),
-        ("0", 1, "low is '0'"),
-        (None, 1, "low is None"),
-        (True, 2, "low is True"),
+        (math.nan, 1, "low must be a finite number, not nan"),
+        (0, math.inf, "high must be a finite number, not inf"),
+        ("0", 1, "low must be a finite number, not '0'"),
+        (None, 1, "not None"),
+        (True, 2, "not True"),
         (-1.7e308, 1.7e308, "too wide"),
     ],
 )
@@ -45,8 +45,8 @@ def test_bad_intervals_are_named(low, high, why):
     ("values", "why"),
     [
         ([], "empty"),
-        ([1.0, math.nan], "value 1 is nan"),
-        ([math.inf], "value 0 is inf"),
+        ([1.0, math.nan], "value 1 must be a finite number"),
+        ([math.inf], "value 0 must be a finite number"),
         (["1"], "type"),
         ([[1.0]], "shape"),
         ([None], "type"),
@@ -80,9 +80,9 @@ def test_categories():
     [
         (["a"], "at least 2"),
         ([], "at least 2"),
-        (["a", "b", "a"], "'a' more than once"),
+        (["a", "b", "a"], "'a' appears more than once"),
         ("abc", "list of labels"),
-        ([[1], [2]], "unhashable"),
+        ([[1], [2]], "strings or numbers"),
         ([1.0, math.nan], "NaN"),
     ],
 )
@@ -92,7 +92,14 @@ def test_bad_labels_are_named(labels, why):
 
 
 @pytest.mark.parametrize(
-    ("values", "why"), [([], "empty"), (["c", "x"], "'c'"), ([1], "1"), ([["a"]], "shape"), ([math.nan], "nan")]
+    ("values", "why"),
+    [
+        ([], "empty"),
+        (["a", "c"], "value 1 must be one of the 2 categories"),
+        ([1], "value 0 must be"),
+        ([["a"]], "shape"),
+        ([math.nan], "value 0 must be"),
+    ],
 )
 def test_unknown_labels_are_named(values, why):
     with pytest.raises(dc.DomainError, match=why):

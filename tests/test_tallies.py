@@ -19,9 +19,9 @@ def test_merging_is_exact_associative_and_order_free(a, b, c):
 
 def test_tallies_of_different_mechanisms_do_not_mix():
     other = dc.mechanism("randomized-response", epsilon=1.1, size=7)
-    with pytest.raises(dc.DiscreetError, match="different mechanisms"):
+    with pytest.raises(dc.DiscreetError, match="must be of the same mechanism"):
         M.tally([1]) + other.tally([1])
-    with pytest.raises(dc.DiscreetError, match="belongs to mechanism"):
+    with pytest.raises(dc.DiscreetError, match="tally must be of"):
         M.support_counts(other.tally([1]))
     with pytest.raises(TypeError):
         M.tally([1]) + 3
@@ -50,14 +50,14 @@ def test_truncated_tallies_are_refused(cut):
         dc.Tally.from_bytes(data[:cut])
     with pytest.raises(dc.WireError):
         dc.Tally.from_bytes(data + b"\0")
-    with pytest.raises(dc.WireError, match="starts with"):
+    with pytest.raises(dc.WireError, match="must start with"):
         dc.Tally.from_bytes(b"xxxx" + data[4:])
 
 
 def test_impossible_counts_are_refused():
     data = bytearray(M.tally([1, 2, 3]).to_bytes())
     data[-8:] = (4).to_bytes(8, "little")
-    with pytest.raises(dc.WireError, match=r"outside 0\.\.3"):
+    with pytest.raises(dc.WireError, match="between 0 and 3"):
         dc.Tally.from_bytes(bytes(data))
 
 

@@ -89,11 +89,11 @@ def test_the_report_is_one_file_that_fetches_nothing(small):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--only", "mechanism"], "only is 'mechanism'; allowed are mechanisms, accuracy"),
-        (["--only", "mechanisms:duchy"], "allowed after mechanisms: are adaptive-additive"),
-        (["--peers", "nowhere/python"], "peers is nowhere/python; allowed is the interpreter"),
-        (["--peers", "x", "--no-peers"], "both given"),
-        (["--publish", "--no-peers"], "this folder has none"),
+        (["--only", "mechanism"], "only must be mechanisms, accuracy"),
+        (["--only", "mechanisms:duchy"], "only must name a task of mechanisms (adaptive-additive"),
+        (["--peers", "nowhere/python"], "peers must be an environment's interpreter or folder, not nowhere/python"),
+        (["--peers", "x", "--no-peers"], "exclude each other"),
+        (["--publish", "--no-peers"], "no folder docs/ here"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(arguments, sentence, tmp_path, monkeypatch):
@@ -176,7 +176,7 @@ def test_the_better_peer_of_the_same_law_counts():
     for row in rows.values():
         assert (row["best_peer"], row["peer"]) == (1e-3, "quick")
         assert row["ratio_to_best_peer"] > 20
-    assert "wrong has another law" in rows["client randomized-response d=16"]["note"]
+    assert "wrong is another mechanism" in rows["client randomized-response d=16"]["note"]
     assert "broken does not run: ImportError: no" in found["notes"]
 
 
@@ -187,7 +187,7 @@ def test_a_part_that_lacks_something_is_left_out_with_a_note(monkeypatch):
     monkeypatch.setattr(accuracy, "tasks", lambda settings: {"means": fails})
     found = run(["accuracy"], Settings(quick=True))
     assert found["rows"] == []
-    assert found["notes"] == ["accuracy:means is left out: a thing is not installed"]
+    assert found["notes"] == ["accuracy:means is skipped: a thing is not installed"]
 
 
 def test_what_fails_is_said_and_the_rest_is_measured(monkeypatch, tmp_path):

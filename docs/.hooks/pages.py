@@ -1,21 +1,24 @@
-"""mkdocs hook: pages that are written while the site is built.
+"""mkdocs hook: generate pages while the site is built.
 
 The mechanisms' pages come from the registry; contributing, security and changelog from the files beside README.md.
 """
 
 import re
+import sys
 from pathlib import Path
 
 from mkdocs.structure.files import File
 
-from site_tools.pages import mechanism_pages, navigation
-
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs"))
+
+from site_tools.pages import mechanism_pages, navigation  # noqa: E402 - found by the line above
+
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
 
 
 def beside(name):
-    """Return a file of the root as a page: its links lead to pages."""
+    """Return a file of the root as a page, with its links changed to pages."""
     text = (ROOT / name).read_text(encoding="utf-8")
     text = re.sub(r"\]\(docs/", "](", text)
     for file, page in BESIDE.items():

@@ -15,6 +15,7 @@ from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import Entry, entries
 from discreet.plots import channel, to_svg, variance_curves
 from discreet.plots.style import COLOURS, INK, STYLES, canvas, legend, legend_rows
+from discreet.text import thousands
 
 PAPERS = {
     "aaa": ("AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation", "aaa.md"),
@@ -30,18 +31,18 @@ PAPERS = {
     "square-wave": ("Estimating Numerical Distributions under Local Differential Privacy", "square-wave.md"),
 }
 USE = {
-    "adaptive-additive": 'For a mean when it is roughly known how people lie; `Mean(method="aaa")` learns it first.',
-    "basic-rappor": "Where clients speak RAPPOR already; `subset-selection` has less variance with no more bits.",
-    "count-mean-sketch": "Where clients speak it already; one-hot it is `basic-rappor`.",
+    "adaptive-additive": 'For a mean when the distribution is roughly known; `Mean(method="aaa")` learns it first.',
+    "basic-rappor": "Where clients already use RAPPOR; `subset-selection` has less variance and no more bits.",
+    "count-mean-sketch": "Where clients already use it; with one-hot encoding it is `basic-rappor`.",
     "discrete-square-wave": "For the distribution of numbers in buckets; `Distribution` asks most people with it.",
-    "minimax": "For a mean when nothing is known about the people; it is what `Mean` chooses.",
+    "minimax": "For a mean when nothing is known about the distribution; the default of `Mean`.",
     "projective-geometry": "For many categories, when reports must be short.",
     "square-wave": "For a distribution, its quantiles or the mean in a range; not for a mean alone.",
-    "subset-selection": "For frequencies whenever its bits are affordable: no oracle here has less variance.",
+    "subset-selection": "For frequencies whenever its bits are affordable: no other oracle has less variance.",
 }
-"""For mechanisms whose own text does not say what to prefer."""
+"""Advice for mechanisms whose docstring has none."""
 SIZE = 16
-"""Categories in examples and tables."""
+"""Number of categories in examples and tables."""
 GIVEN = {"size": SIZE, "prior": [1.0] * 17}
 PLACES = (0.5, 1.0, 2.0, 4.0)
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -49,7 +50,7 @@ QUESTIONS = {"mean": "Means", "distribution": "Distributions", "frequency": "Fre
 
 
 def build(entry: Entry, epsilon: float = 1.0, **other: object) -> Mechanism:
-    """Return the mechanism at an epsilon, with the size or prior that pages use."""
+    """Return the mechanism at an epsilon, with the size or prior of all pages."""
     return entry.build(epsilon, **{need: other.get(need, GIVEN[need]) for need in entry.needs})
 
 
@@ -73,15 +74,15 @@ def index_page() -> str:
     lines = [
         "# Mechanisms",
         "",
-        "A mechanism is a finite channel P(report | input). Each page below is written by the registry when this site",
-        "is built: formula, exact certificate, exact variance beside its relatives, example. `discreet mechanisms`",
-        "lists them in a terminal, `discreet advise` ranks them for a question of yours.",
+        "A mechanism is a finite channel P(report | input). Each page below is generated from the registry: formula,",
+        "exact certificate, exact variance beside similar mechanisms, and an example. `discreet mechanisms` lists them",
+        "in a terminal, and `discreet advise` ranks them for your question.",
     ]
     for question, title in QUESTIONS.items():
         lines += ["", f"## {title}", "", _heading(question), "|---|---:|---:|---|"]
         rows = [(key, row) for entry in entries().values() if entry.question == question for key, row in [_row(entry)]]
         lines += [row for _, row in sorted(rows)]
-    lines += ["", f"At ε = 1; frequencies with {SIZE} categories. The variance of one report, noise only.", ""]
+    lines += ["", f"At ε = 1; frequencies with {SIZE} categories. The variance is that of one report's noise.", ""]
     return "\n".join(lines)
 
 
@@ -117,11 +118,11 @@ def mechanism_page(entry: Entry) -> str:
         "\n".join([*(advice_of(rest) or [f"{USE[entry.name]}\n"]), *standing(entry)]),
         "## Certificate",
         certificate_table(m),
-        "The exact ε is computed from the whole numbers that the sampler compares random words with, and rounded up.",
+        "The exact ε is computed from the integers that the sampler compares random words with, and rounded up.",
         "## How it works",
         f"*{title}*",
         rest,
-        "## Beside its relatives",
+        "## Compared with similar mechanisms",
         relatives(entry, m),
         "## The channel",
         heat_map(entry),
@@ -135,11 +136,13 @@ def split_docstring(entry: Entry) -> tuple[str, str]:
     """Return the first line of the module's docstring, and the rest as Markdown (its formulas are indented)."""
     text = inspect.getdoc(inspect.getmodule(entry.build)) or ""
     title, _, rest = text.partition("\n")
-    return title.strip(), _plain(re.sub(r"(?<=\S) {4,}", "   ", rest.strip("\n")))  # columns of a wide screen
+    return title.strip(), _plain(
+        re.sub(r"(?<=\S) {4,}", "   ", rest.strip("\n"))
+    )  # extra spaces align columns in the source only
 
 
 def advice_of(text: str) -> list[str]:
-    """Return the sentences that say what to prefer."""
+    """Return the sentences that recommend a mechanism."""
     found: list[str] = []
     for paragraph in text.split("\n\n"):
         if not paragraph.startswith(" "):  # no formula
@@ -149,13 +152,13 @@ def advice_of(text: str) -> list[str]:
 
 
 def standing(entry: Entry) -> Iterable[str]:
-    """Yield the place among the mechanisms for the same question, by exact variance."""
+    """Yield a table of the rank among the mechanisms for the same question, by exact variance."""
     rivals = [e for e in entries().values() if e.question == entry.question and "prior" not in e.needs]
     if _variance(build(entry)) is None or entry not in rivals or len(rivals) < 4:
         return
     what = "variance, average over categories" if entry.question == "frequency" else "worst-case variance"
     yield f"By exact {what}:\n"
-    yield "| ε | variance | place | least |"
+    yield "| ε | variance | rank | least |"
     yield "|---:|---:|---:|---|"
     for epsilon in PLACES:
         found = sorted((float(f"{_variance(build(e, epsilon)) or np.inf:.6g}"), e.name) for e in rivals)
@@ -165,7 +168,7 @@ def standing(entry: Entry) -> Iterable[str]:
 
 
 def source_of(entry: Entry) -> str:
-    """Return the paper and section that describe it."""
+    """Return the paper and section that describe a mechanism."""
     key, _, section = entry.paper.partition(".")
     if key not in PAPERS:
         return f"source: {entry.paper}"
@@ -174,26 +177,26 @@ def source_of(entry: Entry) -> str:
 
 
 def certificate_table(m: Mechanism) -> str:
-    """Return what the certificate and the exact moments say."""
+    """Return a table of the certificate and the exact moments."""
     c = m.certificate
     rows = {
         "exact ε": f"{c.epsilon:.12f}",
-        "reports (alphabet)": f"{c.alphabet:,}".replace(",", " "),
-        "bits, bytes a report": f"{m.average_bits:.3g}, {m.report_bytes}",
+        "reports (alphabet)": thousands(c.alphabet),
+        "bits, bytes per report": f"{m.average_bits:.3g}, {m.report_bytes}",
     }
     if isinstance(m, Numeric):
         rows |= {"unbiased": "yes" if c.unbiased else "no", "worst-case variance": f"{m.worst_case_variance:.6g}"}
         rows["variance at −1, 0, 1"] = ", ".join(f"{v:.4g}" for v in m.variance(np.array([-1.0, 0.0, 1.0])))
-        rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
+        rows["how many honest people one liar can outweigh"] = f"{m.influence:.3g}"
     elif isinstance(m, Oracle):
         rows |= {"categories": str(m.size), "p, q": f"{m.p:.6f}, {m.q:.6f}"}
         rows["n × variance of a frequency, average"] = f"{m.mean_variance:.6g}"
-        rows["one false report weighs, at most"] = f"{m.influence:.3g} honest ones"
+        rows["how many honest people one liar can outweigh"] = f"{m.influence:.3g}"
     return "\n".join(["| at ε = 1 | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows.items())])
 
 
 def relatives(entry: Entry, m: Mechanism) -> str:
-    """Return a plot of its exact variance beside others for the same question."""
+    """Return a plot of the exact variance beside others for the same question."""
     if isinstance(m, Numeric):
         names = [n for n in ("minimax", "hybrid-np", "piecewise-sub", "duchi") if n != entry.name][:3]
         drawn = [m, *(build(entries()[name]) for name in names)]
@@ -225,19 +228,19 @@ def oracle_curves(name: str) -> "object":
 
 
 def heat_map(entry: Entry) -> str:
-    """Return the channel as a heat map, on a small lattice where there is one."""
+    """Return the channel as a heat map, on a small lattice if the mechanism has one."""
     options = {need: GIVEN[need] for need in entry.needs} | ({"size": 8} if "size" in entry.needs else {})
     if "positions" in entry.options:
         options["positions"] = 33
     m = entry.build(1.0, **options)
     if m.alphabet > 1024 or m.size > 1024:
-        return f"Its {m.alphabet:,} reports are too many to draw.".replace(",", " ")
-    small = " on a lattice of 33 positions, so that cells can be seen" if "positions" in entry.options else ""
+        return f"Its {thousands(m.alphabet)} reports are too many to draw."
+    small = " on a lattice of 33 positions, so that cells are visible" if "positions" in entry.options else ""
     return f"P(report | input) at ε = 1{small}:\n\n" + _inline(channel(m), f"Heat map of the channel of {entry.name}")
 
 
 def example(entry: Entry, m: Mechanism) -> str:
-    """Return code that runs, with what it prints."""
+    """Return code that runs, and its output."""
     options = "".join(f", {need}={_given(need)}" for need in entry.needs)
     values = "[0.1, -0.4, 0.9]" if isinstance(m, Numeric) else "[0, 3, 5]"
     return "\n".join(
@@ -247,7 +250,7 @@ def example(entry: Entry, m: Mechanism) -> str:
             "",
             f'm = dc.mechanism("{entry.name}", epsilon=1{options})',
             "print(m)",
-            f"reports = m.privatize({values})    # integers: the only thing that leaves a device",
+            f"reports = m.privatize({values})    # integers, the only thing that leaves the device",
             "print(m.tally(reports))",
             "```",
             "",

@@ -1,6 +1,6 @@
 """How local privacy works, in five pictures; every line in them is computed by the library.
 
-`FACTS` are the numbers that `docs/how-it-works.md` says about them; a test holds the page to these.
+`facts` returns the numbers that `docs/how-it-works.md` quotes; a test checks that the page has them.
 """
 
 import math
@@ -49,7 +49,7 @@ def one_answer() -> "Figure":
 
 
 def belief() -> "Figure":
-    """How far a report can move a belief, at most."""
+    """How far one report can move a belief, at most."""
     figure, axes = canvas(height=3.2, legend_rows=2)
     before = np.linspace(0, 1, 201)
     for epsilon, colour, style in zip((0.5, 1.0, 2.0, 4.0), (SKY, BLUE, GREEN, VERMILLION), STYLES, strict=True):
@@ -70,7 +70,7 @@ def belief() -> "Figure":
 
 
 def most_sure(epsilon: float, before: float = 0.5) -> float:
-    """Return how sure one can become, at most, who was ``before`` sure."""
+    """Return how sure somebody who was ``before`` sure can become, at most."""
     odds = before / (1 - before) * math.exp(epsilon)
     return odds / (1 + odds)
 
@@ -106,7 +106,7 @@ def answered() -> "tuple[DistributionAnswer, Population, np.ndarray]":
 
 
 def crowd() -> "Figure":
-    """What the reports look like, and what is made of them."""
+    """What the reports look like, and what is estimated from them."""
     estimate, people, reports = answered()
     figure = distribution(estimate, truth=people.histogram(64), what="age", cells=64)
     axes = figure.axes[0]
@@ -119,7 +119,7 @@ def crowd() -> "Figure":
 
 
 def price() -> "Figure":
-    """How many people and how much privacy a mean takes."""
+    """How many people and how much privacy a mean needs."""
     epsilons = [0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0]
     crowds = [1000, 10_000, 100_000]
     figure, axes = canvas(height=3.0, legend_rows=2)
@@ -149,14 +149,14 @@ PICTURES: dict[str, Callable[[], "Figure"]] = {
 
 
 def draw(name: str, folder: Path) -> Path:
-    """Write a picture as a PNG of its own, small enough to commit."""
+    """Write a picture as a PNG, small enough to commit."""
     path = folder / f"how-{name}.png"
     PICTURES[name]().savefig(path, dpi=180, metadata={"Software": None})
     return path
 
 
 def facts() -> dict[str, str]:
-    """Return the numbers that the page says, as it says them."""
+    """Return the numbers that the page quotes, as it writes them."""
     m = mechanism("randomized-response", 1.0, size=4)
     wave = mechanism("square-wave", 1.0)
     estimate, people, _ = answered()

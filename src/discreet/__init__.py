@@ -7,6 +7,8 @@ stays quick; type checkers see the real types.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from discreet.optimize import memory as _memory
+
 __version__ = "0.2.0"
 
 __all__ = [
@@ -127,3 +129,13 @@ else:
 
     def __dir__():
         return sorted({*globals(), *__all__})
+
+
+def _solved_tables() -> "_memory.Store":
+    from discreet.drivers.solved import SolvedTables
+
+    return SolvedTables()
+
+
+# Tables that were solved for are kept in files. The room that solves must not touch files, so it is told here.
+_memory.keep_in(_solved_tables)

@@ -1,7 +1,7 @@
 """Domains: what people hold, and how it becomes a mechanism's canonical input.
 
 An `Interval` is scaled to [-1, 1]; values outside are clipped, and counted. `Categories` become 0..size-1. Anything
-that is not a value of the domain (NaN, an unknown label, a wrong type) is refused by name.
+that is not a value of the domain (NaN, an unknown label, a wrong type) is an error that names the row, not the value.
 """
 
 import math
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Floats
 from discreet.errors import DomainError
 
 
@@ -19,7 +19,7 @@ from discreet.errors import DomainError
 class Encoded:
     """Canonical inputs, and how many values were clipped to get them."""
 
-    inputs: npt.NDArray[Any]
+    inputs: AnyArray
     clipped_low: int = 0
     clipped_high: int = 0
 
@@ -28,8 +28,9 @@ class Encoded:
 class Interval:
     """Numbers from ``low`` to ``high``.
 
-    The range is the analyst's choice and must not depend on the data: a wide one adds noise in proportion, a narrow one
-    clips, and the count of clipped values is known only in simulation, for in the field nobody sees the values.
+    The analyst chooses the interval, without looking at the data. Noise grows in proportion to its width; a narrow
+    interval clips values instead. How many were clipped is only known in simulation: in the field nobody sees the
+    values.
 
     Examples
     --------
@@ -46,13 +47,12 @@ class Interval:
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             value = getattr(self, name)
-            if isinstance(value, (bool, str)) or not isinstance(value, (int, float, np.number)):
-                raise DomainError(f"{name} is {value!r}; allowed is a finite number")
-            if not math.isfinite(value):
-                raise DomainError(f"{name} is {value}; allowed is a finite number")
+            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            if not is_number or not math.isfinite(value):
+                raise DomainError(f"{name} must be a finite number, not {value!r}")
             object.__setattr__(self, name, float(value))
         if not self.low < self.high:
-            raise DomainError(f"low is {self.low} and high is {self.high}; low must be below high")
+            raise DomainError(f"low must be below high, not {self.low} and {self.high}")
         if not math.isfinite(self.high - self.low):
             raise DomainError(f"the interval from {self.low} to {self.high} is too wide for floating point")
 
@@ -61,41 +61,35 @@ class Interval:
         """high - low."""
         return self.high - self.low
 
-    def check(self, values: Any) -> npt.NDArray[np.float64]:
-        """Return values as floats, or say which one is not a finite number."""
-        array = np.atleast_1d(np.asarray(values))
-        if array.ndim != 1:
-            raise DomainError(f"values have shape {array.shape}; allowed is one dimension")
-        if array.size == 0:
-            raise DomainError("values are empty; at least one is needed")
+    def check(self, values: Any) -> Floats:
+        """Return values as floats, or say which row is not a finite number."""
+        array = _column(values)
         if array.dtype.kind not in "fiu":
-            raise DomainError(f"values are of type {array.dtype}; allowed are numbers")
+            raise DomainError(f"values must be numbers, not of type {array.dtype}")
         floats = np.asarray(array, dtype=np.float64)
         if not np.isfinite(floats).all():
             first = int(np.flatnonzero(~np.isfinite(floats))[0])
-            raise DomainError(
-                f"value {first} is {floats[first]}; allowed are finite numbers (drop or replace missing values first)"
-            )
+            raise DomainError(f"value {first} must be a finite number; drop or replace missing values first")
         return floats
 
     def encode(self, values: Any) -> Encoded:
-        """Clip to the interval, count what was clipped, scale to [-1, 1]."""
+        """Clip values to the interval, count how many were clipped, and scale them to [-1, 1]."""
         floats = self.check(values)
         low, high = int((floats < self.low).sum()), int((floats > self.high).sum())
         scaled = (np.clip(floats, self.low, self.high) - self.low) * (2.0 / self.width) - 1.0
         return Encoded(np.clip(scaled, -1.0, 1.0), low, high)
 
     def decode(self, canonical: Any) -> Any:
-        """Return numbers of [-1, 1] in the interval's own units."""
+        """Return numbers from [-1, 1] in the interval's own units."""
         result = self.low + (np.asarray(canonical, dtype=np.float64) + 1.0) * (self.width / 2)
         return float(result) if np.ndim(canonical) == 0 else result
 
-    def edges(self, bins: int) -> npt.NDArray[np.float64]:
+    def edges(self, bins: int) -> Floats:
         """Return the edges of ``bins`` equal buckets."""
         return np.linspace(self.low, self.high, bins + 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return the domain as values ready for JSON."""
         return {"low": self.low, "high": self.high}
 
     def __str__(self) -> str:
@@ -113,27 +107,27 @@ class Categories:
     >>> colour.encode(["mauve"])
     Traceback (most recent call last):
     ...
-    discreet.errors.DomainError: value 0 is 'mauve'; it is not one of the 3 categories
+    discreet.errors.DomainError: value 0 must be one of the 3 categories
     """
 
     def __init__(self, labels: Iterable[Any]) -> None:
         if isinstance(labels, (str, bytes)):
-            raise DomainError(f"labels is the text {labels!r}; allowed is a list of labels")
+            raise DomainError(f"labels must be a list of labels, not the text {labels!r}")
         self.labels: tuple[Any, ...] = tuple(
             label.item() if isinstance(label, np.generic) else label for label in labels
         )
         if len(self.labels) < 2:
-            raise DomainError(f"labels has {len(self.labels)} entries; at least 2 are needed to ask anything")
+            raise DomainError(f"labels must have at least 2 entries, not {len(self.labels)}")
         for label in self.labels:
             if isinstance(label, float) and math.isnan(label):
-                raise DomainError("labels holds NaN; name the missing value instead")
+                raise DomainError("labels must not contain NaN; give the missing value a name instead")
         try:
             self._index = {label: i for i, label in enumerate(self.labels)}
         except TypeError:
-            raise DomainError("labels holds something unhashable; allowed are strings and numbers") from None
+            raise DomainError("labels must be strings or numbers") from None
         if len(self._index) != len(self.labels):
             twice = next(label for i, label in enumerate(self.labels) if self._index[label] != i)
-            raise DomainError(f"labels holds {twice!r} more than once")
+            raise DomainError(f"labels must be different from each other; {twice!r} appears more than once")
 
     @property
     def size(self) -> int:
@@ -151,18 +145,14 @@ class Categories:
 
     def encode(self, values: Any) -> Encoded:
         """Return the index of each label."""
-        array = np.atleast_1d(np.asarray(values))
-        if array.ndim != 1:
-            raise DomainError(f"values have shape {array.shape}; allowed is one dimension")
-        if array.size == 0:
-            raise DomainError("values are empty; at least one is needed")
+        array = _column(values)
         distinct, inverse = np.unique(array, return_inverse=True)
         codes = np.empty(distinct.size, dtype=np.int64)
         for i, label in enumerate(distinct.tolist()):
             code = self._index.get(label)
             if code is None:
                 first = int(np.flatnonzero(inverse == i)[0])
-                raise DomainError(f"value {first} is {label!r}; it is not one of the {self.size} categories")
+                raise DomainError(f"value {first} must be one of the {self.size} categories")
             codes[i] = code
         return Encoded(codes[inverse])
 
@@ -171,9 +161,19 @@ class Categories:
         return self.labels[index]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return the domain as values ready for JSON."""
         return {"labels": list(self.labels)}
 
     def __repr__(self) -> str:
         shown = ", ".join(repr(label) for label in self.labels[:4])
         return f"Categories([{shown}{', …' if self.size > 4 else ''}])  # {self.size}"
+
+
+def _column(values: Any) -> AnyArray:
+    """Return values as an array of one dimension that is not empty."""
+    array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1:
+        raise DomainError(f"values must have one dimension, not the shape {array.shape}")
+    if array.size == 0:
+        raise DomainError("values must not be empty")
+    return array

@@ -8,8 +8,8 @@ from operator import add
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Counts
 from discreet.errors import DiscreetError, WireError
 
 _HEADER = struct.Struct("<4s32sQQ")
@@ -23,12 +23,12 @@ class Tally:
     Attributes
     ----------
     mechanism : str
-        The id (SHA-256, hexadecimal) of the mechanism document; only tallies of the same one can be added.
+        The id (SHA-256, hexadecimal) of the mechanism's document; only tallies of the same mechanism can be added.
     n : int
         Number of reports.
     counts : numpy.ndarray of int64
-        For a small alphabet the number of times each report came; for an oracle the number of reports that
-        support each value (or another sufficient sum that the mechanism names).
+        For a small alphabet, how often each report was received; for an oracle with a large one, how many reports
+        support each value (or another sum that the mechanism decodes).
 
     Examples
     --------
@@ -40,23 +40,24 @@ class Tally:
 
     mechanism: str
     n: int
-    counts: npt.NDArray[np.int64]
+    counts: Counts
 
     def __add__(self, other: "Tally") -> "Tally":
         if not isinstance(other, Tally):
             return NotImplemented
         if self.mechanism != other.mechanism:
             raise DiscreetError(
-                f"tallies of different mechanisms cannot be added: {self.mechanism[:12]}… and {other.mechanism[:12]}…"
+                f"tallies must be of the same mechanism to be added, not of {self.mechanism[:12]}… and "
+                f"{other.mechanism[:12]}…"
             )
         return Tally(self.mechanism, self.n + other.n, self.counts + other.counts)
 
     @staticmethod
     def merge(tallies: Iterable["Tally"]) -> "Tally":
-        """Add any positive number of tallies."""
+        """Add one or more tallies."""
         listed = list(tallies)
         if not listed:
-            raise DiscreetError("tallies is empty; merging needs at least one tally")
+            raise DiscreetError("tallies must not be empty: merging needs at least one tally")
         return reduce(add, listed)
 
     def __eq__(self, other: object) -> bool:
@@ -70,7 +71,7 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def to_bytes(self) -> bytes:
-        """Serialise: magic, mechanism id, n, length, counts as little-endian int64."""
+        """Return the tally as bytes: magic, mechanism id, n, length, counts as little-endian int64."""
         header = _HEADER.pack(_MAGIC, bytes.fromhex(self.mechanism), self.n, self.counts.size)
         return header + self.counts.astype("<i8").tobytes()
 
@@ -78,19 +79,23 @@ class Tally:
     def from_bytes(cls, data: bytes) -> "Tally":
         """Read what `to_bytes` wrote; anything else raises `WireError`."""
         if len(data) < _HEADER.size:
-            raise WireError(f"tally has {len(data)} bytes; at least {_HEADER.size} are needed")
+            raise WireError(f"a tally must have at least {_HEADER.size} bytes, not {len(data)}")
         magic, mechanism, n, size = _HEADER.unpack_from(data)
         if magic != _MAGIC:
-            raise WireError(f"tally starts with {magic!r}; this version reads {_MAGIC!r}")
+            raise WireError(
+                f"a tally must start with {_MAGIC!r}, not {magic!r}; it may be from another version of discreet"
+            )
         if len(data) != _HEADER.size + 8 * size:
-            raise WireError(f"tally has {len(data)} bytes; its header says {_HEADER.size + 8 * size}")
+            raise WireError(
+                f"a tally must have as many bytes as its header says ({_HEADER.size + 8 * size}), not {len(data)}"
+            )
         counts = np.frombuffer(data, dtype="<i8", offset=_HEADER.size).astype(np.int64)
         if counts.size and (counts.min() < 0 or counts.max() > n):
-            raise WireError(f"tally of {n} reports holds a count outside 0..{n}")
+            raise WireError(f"the counts of a tally of {n} reports must be between 0 and {n}")
         return cls(mechanism.hex(), int(n), counts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return the tally as values ready for JSON."""
         return {"mechanism": self.mechanism, "n": self.n, "counts": self.counts.tolist()}
 
     def __repr__(self) -> str:

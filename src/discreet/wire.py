@@ -1,9 +1,9 @@
 """The wire: canonical JSON of mechanism documents, and fixed-width packed reports.
 
 The compatibility law (docs/wire.md): a document's meaning never changes once a version is published; a
-reader refuses a version it does not know, a field it does not know, and any byte left over. Documents hold
-only strings, whole numbers below 2^53, lists and objects: no JSON number with a fraction, so that every
-language writes the same bytes, and the SHA-256 of those bytes is the id of the mechanism.
+reader refuses a version it does not know, a field it does not know, and any byte left over. Documents contain
+only strings, whole numbers below 2^53, lists and objects. There are no fractions, so that every language writes
+the same bytes; the SHA-256 of those bytes is the id of the mechanism.
 """
 
 import hashlib
@@ -12,14 +12,18 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Words
 from discreet.errors import WireError
 
 VERSION = 1
+"""Version of the format of mechanism documents."""
 MAX_DOCUMENT_BYTES = 16 << 20
+"""Longer documents are refused before they are parsed."""
 MAX_TABLE_ENTRIES = 1 << 20
+"""Longer lists and larger tables are refused."""
 _EXACT_INTEGER = 1 << 53
+"""Every language with 64-bit floats represents whole numbers below this exactly."""
 
 
 def canonical(document: dict[str, Any]) -> str:
@@ -39,14 +43,14 @@ def document_id(document: dict[str, Any]) -> str:
 
 
 def read_document(text: str | bytes) -> dict[str, Any]:
-    """Parse a document strictly: known version, no duplicate keys, no fractions, nothing left over."""
+    """Parse a document strictly: a known version, no duplicate keys, no fractions, nothing left over."""
     if isinstance(text, bytes):
         try:
             text = text.decode("utf-8")
         except UnicodeDecodeError as error:
             raise WireError(f"mechanism document is not UTF-8: {error}") from None
     if len(text) > MAX_DOCUMENT_BYTES:
-        raise WireError(f"mechanism document has {len(text)} characters; allowed are at most {MAX_DOCUMENT_BYTES}")
+        raise WireError(f"mechanism document must have at most {MAX_DOCUMENT_BYTES} characters, not {len(text)}")
     try:
         document = json.loads(
             text,
@@ -60,10 +64,11 @@ def read_document(text: str | bytes) -> dict[str, Any]:
     except RecursionError:
         raise WireError("mechanism document is nested too deeply") from None
     if not isinstance(document, dict):
-        raise WireError(f"mechanism document is a {type(document).__name__}; allowed is an object")
+        raise WireError(f"mechanism document must be an object, not a {type(document).__name__}")
     if document.get("discreet") != VERSION:
         raise WireError(
-            f"mechanism document has version {document.get('discreet')!r}; this version of discreet reads {VERSION}"
+            f"mechanism document must have version {VERSION}, which this discreet reads, not "
+            f"{document.get('discreet')!r}"
         )
     return document
 
@@ -71,22 +76,22 @@ def read_document(text: str | bytes) -> dict[str, Any]:
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if len(set(keys)) != len(keys):
-        raise WireError(f"mechanism document repeats a key among {sorted(keys)}")
+        raise WireError(f"mechanism document must not repeat a key: {sorted(keys)}")
     return dict(pairs)
 
 
 def _short_integer(text: str) -> int:
     if len(text) > 17:  # 2^53 has 16 digits
-        raise WireError(f"mechanism document holds a number of {len(text)} digits; allowed are numbers below 2^53")
+        raise WireError(f"mechanism document must have numbers below 2^53, not one of {len(text)} digits")
     return int(text)
 
 
 def _no_fraction(text: str) -> Any:
-    raise WireError(f"mechanism document holds the number {text}; allowed are whole numbers and strings")
+    raise WireError(f"mechanism document must have whole numbers and strings only, not the number {text}")
 
 
 class Fields:
-    """Typed, strict reading of a document's fields; every field must be read, and no other may be there."""
+    """Reads the fields of a document strictly: each has its type, all must be read, and no other may be there."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
@@ -95,14 +100,14 @@ class Fields:
     def _get(self, key: str) -> Any:
         self._read.add(key)
         if key not in self._document:
-            raise WireError(f"mechanism document lacks the field {key!r}")
+            raise WireError(f"mechanism document must have the field {key!r}")
         return self._document[key]
 
     def text(self, key: str) -> str:
         """Return a string field."""
         value = self._get(key)
         if not isinstance(value, str):
-            raise WireError(f"{key} is {value!r}; allowed is a string")
+            raise WireError(f"{key} must be a string, not {value!r}")
         return value
 
     def real(self, key: str) -> float:
@@ -125,26 +130,26 @@ class Fields:
         """Return a rectangular list of lists of whole numbers."""
         rows = self._list(key)
         if not rows or not all(isinstance(row, list) and len(row) == len(rows[0]) and row for row in rows):
-            raise WireError(f"{key} is not a rectangular table")
+            raise WireError(f"{key} must be a rectangular table")
         if len(rows) * len(rows[0]) > MAX_TABLE_ENTRIES:
-            raise WireError(f"{key} has {len(rows) * len(rows[0])} entries; at most {MAX_TABLE_ENTRIES} are allowed")
+            raise WireError(f"{key} must have at most {MAX_TABLE_ENTRIES} entries, not {len(rows) * len(rows[0])}")
         return [[_integer(key, item, low, high) for item in row] for row in rows]
 
     def documents(self, key: str) -> list[dict[str, Any]]:
         """Return a list of nested documents."""
         items = self._list(key)
         if not all(isinstance(item, dict) for item in items):
-            raise WireError(f"{key} holds something that is not a mechanism document")
+            raise WireError(f"{key} must be a list of mechanism documents")
         return items
 
     def _list(self, key: str) -> list[Any]:
         value = self._get(key)
         if not isinstance(value, list) or len(value) > MAX_TABLE_ENTRIES:
-            raise WireError(f"{key} is not a list of at most {MAX_TABLE_ENTRIES} entries")
+            raise WireError(f"{key} must be a list of at most {MAX_TABLE_ENTRIES} entries")
         return value
 
     def done(self) -> None:
-        """Refuse fields that nobody read."""
+        """Refuse fields that were not read."""
         unknown = sorted(set(self._document) - self._read)
         if unknown:
             raise WireError(f"mechanism document has the unknown field {unknown[0]!r}")
@@ -156,36 +161,36 @@ def _real(key: str, value: Any) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number) or repr(number) != value:
-        raise WireError(f"{key} is {value!r}; allowed is a number written as a string, such as '0.5'")
+        raise WireError(f"{key} must be a number written as a string, such as '0.5', not {value!r}")
     return number
 
 
 def _integer(key: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise WireError(f"{key} is {value!r}; allowed is a whole number from {low} to {high}")
+        raise WireError(f"{key} must be a whole number between {low} and {high}, not {value!r}")
     return value
 
 
-def pack_integers(reports: npt.NDArray[Any], alphabet: int) -> bytes:
+def pack_integers(reports: AnyArray, alphabet: int) -> bytes:
     """Pack reports of a small alphabet, each in the same number of whole bytes, little-endian."""
     width = report_bytes(alphabet)
     wide = np.ascontiguousarray(reports, dtype="<u8").reshape(-1, 1).view(np.uint8)
     return np.ascontiguousarray(wide[:, :width]).tobytes()
 
 
-def unpack_integers(data: bytes, alphabet: int) -> npt.NDArray[np.uint64]:
-    """Unpack what `pack_integers` packed; refuses a broken length and anything outside the alphabet."""
+def unpack_integers(data: bytes, alphabet: int) -> Words:
+    """Unpack what `pack_integers` packed; refuse a wrong length and anything outside the alphabet."""
     width = report_bytes(alphabet)
     if len(data) % width:
-        raise WireError(f"packed reports have {len(data)} bytes; allowed is a multiple of {width}")
+        raise WireError(f"packed reports must have a multiple of {width} bytes, not {len(data)}")
     wide = np.zeros((len(data) // width, 8), dtype=np.uint8)
     wide[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(-1, width)
     reports = wide.view("<u8").reshape(-1)
     if reports.size and int(reports.max()) >= alphabet:
-        raise WireError(f"packed reports hold {int(reports.max())}; allowed are 0..{alphabet - 1}")
+        raise WireError(f"packed reports must be between 0 and {alphabet - 1}, not {int(reports.max())}")
     return reports
 
 
 def report_bytes(alphabet: int) -> int:
-    """Return the bytes of one packed report."""
+    """Return the number of bytes per packed report."""
     return max(1, ((alphabet - 1).bit_length() + 7) // 8)

@@ -119,12 +119,12 @@ def test_options_reach_the_constructor():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("describe", "no-such", "--epsilon", "1"), "mechanism is 'no-such'"),
+        (("describe", "no-such", "--epsilon", "1"), "not 'no-such'"),
         (("describe", "duchi", "--epsilon", "-1"), "epsilon"),
         (("describe", "duchi", "--epsilon", "nan"), "epsilon"),
         (("describe", "optimized-unary", "--epsilon", "1"), "needs size"),
         (("describe", "duchi", "--epsilon", "1", "--size", "3"), "no option 'size'"),
-        (("describe", "optimized-unary", "--epsilon", "1", "--size", "1"), "size is 1"),
+        (("describe", "optimized-unary", "--epsilon", "1", "--size", "1"), "not 1"),
         (("describe", "duchi", "--epsilon", "1", "--option", "bad"), "key=value"),
         (("describe", "duchi", "--epsilon", "1", "--option", "epsilon=2"), "given twice"),
         (("describe", "optimized-unary", "--epsilon", "1", "--option", "size=many"), "many"),

@@ -61,7 +61,7 @@ def test_no_reports_give_the_mean_of_all_shapes():
 def test_what_is_learnt_costs_little_more_than_the_truth(epsilon):
     """On two tents, which are no shape of ours: 200 reports teach enough for 6 % of the best expected variance."""
     import discreet as dc
-    from discreet.optimize import solve
+    from discreet.optimize.programme import solve
 
     rng = np.random.default_rng(3)
     x = np.where(

@@ -6,9 +6,10 @@ from math import prod
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from tests.marks import needs_scipy
 
 import discreet as dc
+from discreet.extras import has
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.count_mean_sketch import Sketch, count_mean_sketch
 from discreet.mechanisms.categorical.haar_bit import haar_bit
@@ -25,6 +26,10 @@ from discreet.mechanisms.shapes.window import flat_window
 
 SIGNIFICANCE = 1e-6
 PEOPLE = 300_000
+
+
+if has("scipy"):
+    from scipy import stats as scipy_stats
 
 
 def window(epsilon: float) -> dc.Window:
@@ -78,10 +83,10 @@ def surprise(m: Mechanism, first: np.ndarray, second: np.ndarray, people: int) -
     total = (first + second).astype(float)
     if type(m)._count is Mechanism._count:
         seen = total > 0
-        return float(chi2.sf(((first - second)[seen] ** 2 / total[seen]).sum(), max(1, seen.sum() - 1)))
+        return float(scipy_stats.chi2.sf(((first - second)[seen] ** 2 / total[seen]).sum(), max(1, seen.sum() - 1)))
     each = people / m.hashes if isinstance(m, Sketch) else people
     rate = total / (2 * each)
-    return float((chi2.sf((first - second) ** 2 / (2 * each * rate * (1 - rate)), 1) * total.size).min())
+    return float((scipy_stats.chi2.sf((first - second) ** 2 / (2 * each * rate * (1 - rate)), 1) * total.size).min())
 
 
 def reports(m: Mechanism, seed: int) -> np.ndarray:
@@ -91,6 +96,7 @@ def reports(m: Mechanism, seed: int) -> np.ndarray:
     return m.tally(m.privatize(held, dc.Entropy.seeded(seed))).counts
 
 
+@needs_scipy
 @pytest.mark.parametrize("name", MADE)
 def test_same_law_as_reports_and_another_epsilon_is_refused(name: str) -> None:
     m, wrong = MADE[name](1.0), MADE[name](1.1)
@@ -104,6 +110,7 @@ def test_same_law_as_reports_and_another_epsilon_is_refused(name: str) -> None:
         assert surprise(m, off, real, PEOPLE) < SIGNIFICANCE
 
 
+@needs_scipy
 @pytest.mark.parametrize(
     "entry", [e for e in entries().values() if set(e.needs) <= {"size", "prior"}], ids=lambda e: e.name
 )
@@ -128,6 +135,7 @@ def exact_law(m: Mechanism, shares: np.ndarray, people: int) -> dict[tuple[int, 
     return law
 
 
+@needs_scipy
 @pytest.mark.parametrize(
     "build", [lambda e: subset_selection(e, 4, k=2), lambda e: dc.mechanism("optimized-unary", epsilon=e, size=3)]
 )
@@ -144,7 +152,7 @@ def test_joint_law_of_bit_vectors_is_exact(build: object) -> None:
         rest = 1 - sum(law[t] for t in kept), repeats - sum(seen[t] for t in kept)
         statistic = sum((seen[t] - repeats * law[t]) ** 2 / (repeats * law[t]) for t in kept)
         statistic += (rest[1] - repeats * rest[0]) ** 2 / (repeats * rest[0]) if rest[0] > 1e-3 else 0.0
-        return float(chi2.sf(statistic, len(kept)))
+        return float(scipy_stats.chi2.sf(statistic, len(kept)))
 
     law = exact_law(m, shares, people)
     assert set(seen) <= set(law)
@@ -188,6 +196,7 @@ def test_multinomials_by_trees() -> None:
     assert multinomial(0, [1.0, 2.0], random).tolist() == [0, 0]
 
 
+@needs_scipy
 def test_given_people_have_the_law_of_reports() -> None:
     m = MADE["mixture"](1.0)
     x, shares = people_of(m)

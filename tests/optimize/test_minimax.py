@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from discreet.optimize import plateau, reach, solve_minimax, solve_table, verify, worst_case_variance
-from discreet.optimize.minimax import _ceiling, default_knots
+from discreet.optimize.minimax import _ceiling, default_knots, plateau, solve_minimax, solve_table, worst_case_variance
+from discreet.optimize.programme import reach
+from discreet.optimize.repair import verify
 
 # what no mechanism goes below (notes on the N-output paper, section 2), and the best known small alphabets
 LIMIT = {0.5: 16.00, 1.0: 3.991, 2.0: 0.8657, 3.0: 0.3042, 4.0: 0.1272, 5.0: 0.0575}
@@ -162,10 +163,10 @@ def test_is_deterministic():
 
 
 def test_refuses_bad_input():
-    with pytest.raises(ValueError, match="at least two outputs"):
+    with pytest.raises(ValueError, match="outputs must be at least 2"):
         solve_table(1.0, 1)
     for epsilon in (0.0, -1.0, float("nan"), 17.0):
-        with pytest.raises(ValueError, match="epsilon must lie"):
+        with pytest.raises(ValueError, match="epsilon must be between"):
             solve_table(epsilon)
     with pytest.raises(ValueError, match=r"must reach C = .* = 2\.16395"):
         solve_minimax(1.0, default_knots(1.0), np.array([0.0, 2.0]))

@@ -5,18 +5,10 @@ import numpy as np
 import pytest
 from tests.optimize.priors import noisy, rounded
 
-from discreet.optimize import (
-    TOTAL,
-    adaptive_table,
-    repair_on_alphabet,
-    repair_with_extremes,
-    solve,
-    solve_highs,
-    tightened,
-    verify,
-)
-from discreet.optimize.repair import sound
-from discreet.privacy.exact import exp_below
+from discreet.optimize.programme import adaptive_table, solve
+from discreet.optimize.reference import solve_highs
+from discreet.optimize.repair import repair_on_alphabet, repair_with_extremes, sound, tightened, verify
+from discreet.privacy.exact import TOTAL, exp_below
 
 
 def expected_variance(table, prior):

@@ -4,7 +4,11 @@ import os
 import numpy as np
 import pytest
 
-from discreet.optimize import cache, minimax_table, next_lower, shipped, tables, verify, worst_case_variance
+from discreet.drivers.solved import cache_folder
+from discreet.optimize import memory, tables
+from discreet.optimize.minimax import worst_case_variance
+from discreet.optimize.repair import verify
+from discreet.optimize.tables import minimax_table, shipped
 
 LIMIT = {0.5: 16.00, 1.0: 3.991, 2.0: 0.8657, 3.0: 0.3042, 4.0: 0.1272, 5.0: 0.0575}
 THREE_BITS = {1.0: 4.037, 2.0: 0.8772, 3.0: 0.3150, 4.0: 0.1401, 5.0: 0.0680}
@@ -53,15 +57,6 @@ def test_only_the_very_epsilon_hits():
     assert shipped(0.05) is None
 
 
-def test_next_lower():
-    table = next_lower(1.05)
-    assert table.epsilon == 1.0
-    assert verify(table.knots, table.values, table.weights, 1.05).sound
-    assert next_lower(1.0).epsilon == 1.0
-    assert next_lower(100.0, 8).epsilon == 8.0
-    assert next_lower(0.09) is None
-
-
 def test_solved_once_then_remembered(home, monkeypatch):
     first = minimax_table(2.05, 3)
     assert len(list(home.glob("*.json"))) == 1
@@ -69,6 +64,15 @@ def test_solved_once_then_remembered(home, monkeypatch):
     second = minimax_table(2.05, 3)
     assert np.array_equal(first.weights, second.weights)
     assert np.array_equal(first.values, second.values)
+
+
+def test_without_a_folder_tables_are_kept_for_the_process(home, monkeypatch):
+    store = memory.ProcessStore()
+    monkeypatch.setattr(memory, "_open_store", lambda: store)
+    first = minimax_table(2.05, 3)
+    monkeypatch.setattr(tables, "solve_table", lambda *_: pytest.fail("solved again"))
+    assert np.array_equal(minimax_table(2.05, 3).weights, first.weights)
+    assert not home.exists()
 
 
 def test_shipped_needs_neither_solver_nor_cache(home, monkeypatch):
@@ -121,4 +125,4 @@ def test_a_directory_that_cannot_be_written_is_no_error(tmp_path, monkeypatch):
     assert minimax_table(2.05, 3).epsilon == 2.05
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert str(cache.directory()) == os.path.join(str(tmp_path), ".cache", "discreet")
+    assert str(cache_folder()) == os.path.join(str(tmp_path), ".cache", "discreet")

@@ -252,7 +252,7 @@ def test_wrong_tallies_are_named():
     good = {"wave": wave.tally([0, 1]), "leaf": leaf.tally(leaf.privatize([1, 2, 3]))}
     with pytest.raises(dc.DiscreetError, match="needs a tally of channel 'leaf'"):
         plan.estimate([Answered(asked, {"wave": good["wave"]})])
-    with pytest.raises(dc.DiscreetError, match="belongs to mechanism"):
+    with pytest.raises(dc.DiscreetError, match="tally must be of"):
         plan.estimate([Answered(asked, good | {"leaf": good["wave"]})])
     with pytest.raises(dc.DiscreetError, match="one round"):
         plan.estimate([Answered(asked, good)] * 2)

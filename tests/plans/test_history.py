@@ -151,5 +151,5 @@ def test_a_variance_is_decoded_around_the_centre_that_was_sent(monkeypatch):
 def test_a_tally_of_another_mechanism_is_refused():
     asked = Round(1, (Channel("all", dc.mechanism("duchi", 1), DOMAIN),))
     other = dc.mechanism("duchi", 0.9).tally([0, 1])
-    with pytest.raises(dc.DiscreetError, match="belongs to mechanism"):
+    with pytest.raises(dc.DiscreetError, match="tally must be of"):
         dc.Mean(DOMAIN, epsilon=1).estimate([Answered(asked, {"all": other})])

@@ -74,7 +74,7 @@ def test_merged_tallies_give_the_same_estimate():
         (lambda: dc.Mean(WAGE, epsilon=1, method="randomized-response", size=3), "numeric"),
         (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), []), "at least one person"),
         (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0]), "at least 2"),
-        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0, math.nan]), "value 1 is nan"),
+        (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), [1.0, math.nan]), "value 1 must be a finite number"),
         (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), 3.0), "at least one person"),
     ],
 )

@@ -113,9 +113,9 @@ def test_memoised_answers_repeat_for_the_same_value_only():
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: Entropy.seeded(-1), "seed is -1"),
-        (lambda: Entropy.seeded(1.5), "seed is 1.5"),
-        (lambda: Entropy.from_key(b"short"), "5 bytes"),
+        (lambda: Entropy.seeded(-1), "seed must be .* not -1"),
+        (lambda: Entropy.seeded(1.5), "seed must be .* not 1.5"),
+        (lambda: Entropy.from_key(b"short"), "exactly 32 bytes"),
         (lambda: Entropy.memoised(b"short", "t", 1), "at least 16"),
         (lambda: Entropy.memoised(bytes(16), "t", float("nan")), "finite number"),
         (lambda: Entropy.memoised(bytes(16), "t", None), "text or a finite number"),

@@ -1,7 +1,7 @@
-"""Benchmarks: speed and accuracy beside the peers and beside the floors, in one run; `discreet bench` drives them.
+"""Benchmarks of discreet, beside other libraries and beside what the hardware allows; run by `discreet bench`.
 
 A part is a module with `PART`, its name, and `tasks(settings)`, which returns functions by name; each measures a few
-rows. Whatever is compared is measured in turn, in the same run, in CPU time, and the best of several repeats is kept.
+rows. Things that are compared take turns in the same run; times are CPU time, the best of several repeats.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from discreet.errors import DiscreetError
+from discreet.text import listed
 from discreet_benchmarks.rows import MEANING, Missing, Row, Settings, Task, circumstances, load
 
 __all__ = ["PARTS", "chosen", "run"]
@@ -23,9 +24,9 @@ PARTS = {
     "spark": "Spark",
     "scaling": "Scaling with reports, categories and workers",
 }
-"""The parts, by name, in the order of the report, with their titles."""
+"""Titles of the parts by name, in the order of the report."""
 SLOW = ("spark",)
-"""Parts that a quick run leaves out unless they are named: Java and its workers take a minute to start."""
+"""Parts that a quick run skips unless they are named: Java and its workers take a minute to start."""
 
 
 def chosen(names: Iterable[str], settings: Settings) -> dict[str, dict[str, Task]]:
@@ -41,10 +42,10 @@ def chosen(names: Iterable[str], settings: Settings) -> dict[str, dict[str, Task
     for name in asked:
         part, _, task = name.partition(":")
         if part not in PARTS:
-            raise DiscreetError(f"only is {name!r}; allowed are {', '.join(PARTS)}, and part:task")
+            raise DiscreetError(f"only must be {listed(PARTS)}, or part:task, not {name!r}")
         tasks = import_module(f"discreet_benchmarks.{part}").tasks(settings)
         if task and task not in tasks:
-            raise DiscreetError(f"only is {name!r}; allowed after {part}: are {', '.join(tasks)}")
+            raise DiscreetError(f"only must name a task of {part} ({', '.join(tasks)}), not {name!r}")
         found.setdefault(part, {}).update({task: tasks[task]} if task else tasks)
     return {part: found[part] for part in PARTS if part in found}
 
@@ -55,18 +56,18 @@ def run(
     progress: Callable[[str, int, int], None] = lambda text, done, total: None,
     without_peers: str = "",
 ) -> dict[str, Any]:
-    """Measure and return everything, JSON-ready.
+    """Measure and return everything, ready for JSON.
 
     Parameters
     ----------
     names : iterable of str
-        Parts, or part:task; all unless given.
+        Parts, or part:task; all by default.
     settings : Settings
         Quick or thorough; the running peers, if there are any.
     progress : callable
-        Called with what is measured, how many tasks are done, and how many there are.
+        Called with the current task, the number of finished tasks and the number of all tasks.
     without_peers : str
-        Why there are no peers.
+        The reason why there are no peers.
     """
     names, settings = list(names), Settings() if settings is None else settings
     parts = chosen(names, settings)
@@ -76,9 +77,8 @@ def run(
     notes = [f"No peers: {without_peers}"] if without_peers else []
     if settings.peers is not None:
         notes += [f"{name} does not run: {why}" for name, why in settings.peers.missing.items()]
-    notes += [
-        f"{part} is left out of a quick run: name it with --only" for part in PARTS if part not in parts and not names
-    ]
+    if not names:
+        notes += [f"{part} is skipped in a quick run unless named with --only" for part in PARTS if part not in parts]
     total, done = sum(map(len, parts.values())), 0
     for part, tasks in parts.items():
         for name, task in tasks.items():
@@ -86,8 +86,8 @@ def run(
             try:
                 rows += task()
             except Missing as missing:
-                notes.append(f"{part}:{name} is left out: {missing}")
-            except Exception as error:  # the other rows are worth having all the same
+                notes.append(f"{part}:{name} is skipped: {missing}")
+            except Exception as error:  # one failure must not cost the other rows
                 failed.append(f"{part}:{name}")
                 notes.append(f"{part}:{name} failed: {type(error).__name__}: {error}")
             done += 1

@@ -1,11 +1,11 @@
 """Accuracy: errors of frequencies beside the peers' at equal epsilon and people; exact variances of means.
 
 Frequencies: the same people (Zipf) answer ours and theirs, each with its own noise, and the squared errors are averaged
-over categories and repeats. Raw estimates of the same law must agree, with each other and with the exact variance: that
-is the check that the peers do the same thing. What differs is the post-processing. The peers' EM ends after 10 000
-iterations, long before it has converged when categories are many: what it started from, equal frequencies, then shows,
-which helps where the truth is near it. Means: no peer package has any, so the closed forms of the usual mechanisms
-stand beside ours.
+over categories and repeats. Raw estimates of the same mechanism must agree, with each other and with the exact
+variance: this checks that the peers do the same thing. The post-processing differs. The peers' EM stops after 10 000
+iterations, long before it has converged if there are many categories: it stays near its start, equal frequencies, which
+helps where the truth is near them. Means: no peer has any, so ours are compared with the closed forms of the usual
+mechanisms.
 """
 
 import math
@@ -34,14 +34,14 @@ ORACLES = (
     "hadamard-randomized-response",
 )
 LARGE_ORACLES = ("randomized-response", "optimized-unary", "hadamard-response", "hadamard-randomized-response")
-"""Those whose peers can count the reports of a large domain within a minute."""
+"""The mechanisms whose peers can count the reports of a large domain within a minute."""
 UNIT = "mean squared error"
 OURS = 8
-"""How often ours is repeated for once of theirs: it costs little, and only one side is then noisy."""
+"""Number of our repeats per repeat of a peer: ours are cheap, and then only one side is noisy."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return frequencies of few and of many people, and means."""
+    """Return the tasks: frequencies of few and of many people, and means."""
     crowds = [(64, 10_000, 12), (64, 100_000, 3), (1024, 20_000, 1)]  # categories, people, repeats
     if settings.quick:
         crowds = [(64, 2_000, 12)]
@@ -52,7 +52,7 @@ def tasks(settings: Settings) -> dict[str, Task]:
 
 
 def zipf(size: int, people: int) -> Any:
-    """Return how many people hold each value, the first most often.
+    """Return how many people hold each value, in decreasing order (Zipf's law).
 
     Examples
     --------
@@ -92,7 +92,7 @@ def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
         rows.append(
             Row(
                 PART, f"raw frequencies {name} {which}", "accuracy", UNIT, mine[name, "raw"], *raw, exact,
-                "the exact variance of the law", details=about,
+                "the exact variance of the mechanism", details=about,
             )
         )  # fmt: skip
         least, post = min((e, kind) for (o, kind), e in mine.items() if o == name)
@@ -106,14 +106,14 @@ def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
     rows.append(
         Row(
             PART, f"frequencies by default {which}", "accuracy", UNIT, mine[plan.method, plan.post], *best,
-            note=f"{plan.method} and {plan.post} here; of the peers the best of all, in hindsight", details=about,
+            note=f"{plan.method} and {plan.post} here; the peers' best of all, in hindsight", details=about,
         )
     )  # fmt: skip
     return rows
 
 
 def _errors(name: str, people: Any, truth: Any) -> dict[str, float]:
-    """Let everyone answer once; return the mean squared error after each post-processing."""
+    """Simulate one collection; return the mean squared error after each post-processing."""
     size = len(people)
     oracle = mechanism(name, EPSILON, size=size)
     tally = oracle.tally(oracle.privatize(np.repeat(np.arange(size), people)))
@@ -171,7 +171,7 @@ def means() -> list[Row]:
             Row(
                 PART, f"mean epsilon={epsilon:g}", "accuracy", "worst-case variance", chosen.worst_case_variance,
                 usual, f"{name}, closed form",
-                note=f"{chosen.name}, {chosen.certificate.bits} bits a report; exact, nothing is drawn",
+                note=f"{chosen.name}, {chosen.certificate.bits} bits per report; exact, not simulated",
             )
         )  # fmt: skip
     return rows

@@ -1,4 +1,4 @@
-"""`discreet bench`: speed and accuracy beside the peers and the floors."""
+"""`discreet bench`: measure speed and accuracy beside other libraries."""
 
 import json
 import sys
@@ -28,42 +28,43 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer sizes and repeats: about three minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Use fewer sizes and repeats: about three minutes.")] = False,
     only: Annotated[
-        list[str] | None, typer.Option(help="A part (mechanisms, accuracy, …) or part:task; repeat it for several.")
+        list[str] | None,
+        typer.Option(help="Measure only a part (mechanisms, accuracy, …) or part:task; repeatable."),
     ] = None,
     peers: Annotated[
         Path | None,
         typer.Option(
-            help="Interpreter of an environment with pure-ldp and multi-freq-ldpy.",
-            show_default=".venv-peers here, else one in the cache folder, made once",
+            help="Python interpreter of an environment with pure-ldp and multi-freq-ldpy.",
+            show_default=".venv-peers in this folder, or one in the cache folder, made once",
         ),
     ] = None,
-    no_peers: Annotated[bool, typer.Option("--no-peers", help="Measure ours and the floors only.")] = False,
+    no_peers: Annotated[bool, typer.Option("--no-peers", help="Measure without the other libraries.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for report.html and bench.json.", file_okay=False)] = Path(
         "out/bench"
     ),
     publish: Annotated[
-        bool, typer.Option("--publish", help="Write into docs/ of the clone in this folder as well.")
+        bool, typer.Option("--publish", help="Also write the results and the page into docs/ of this clone.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure speed and accuracy beside the peers, in one run.
+    """Measure speed and accuracy beside other libraries, in one run.
 
-    Every client and server, the reconstruction of distributions, linear programmes, files, the collector, Spark and
-    scaling; beside pure-ldp, multi-freq-ldpy, dense EM and HiGHS; and beside what nothing can be faster than: keystream
-    and memory. Times are CPU time, the best of interleaved repeats.
+    Measures clients and servers of every mechanism, the reconstruction of distributions, linear programmes, files, the
+    collector, Spark and scaling; beside pure-ldp, multi-freq-ldpy, dense EM and HiGHS, and beside the limits that the
+    random number generator and memory set. Times are CPU time, the best of interleaved repeats.
     """
     from discreet_benchmarks import chosen, run
     from discreet_benchmarks.page import html, markdown
     from discreet_benchmarks.rows import Settings
 
     if publish and not Path("docs").is_dir():
-        raise DiscreetError("--publish writes into docs/ of a clone; this folder has none")
+        raise DiscreetError("--publish needs a clone: there is no folder docs/ here")
     if peers is not None and no_peers:
-        raise DiscreetError("--peers and --no-peers were both given; one of them is enough")
+        raise DiscreetError("--peers and --no-peers exclude each other; give one of them")
     names = [name for given in only or [] for name in given.replace(",", " ").split()]
-    chosen(names, Settings(quick))  # a wrong name is said now rather than after the peers have started
+    chosen(names, Settings(quick))  # fail on a wrong name before the peers start
     out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         others, why = _peers(peers, no_peers)
@@ -86,7 +87,7 @@ def bench(
 
 
 def _peers(named: Path | None, unwanted: bool) -> tuple["Peers | None", str]:
-    """Start the peers; return them, or why there are none."""
+    """Start the peers; return them, or None and the reason."""
     from discreet_benchmarks.peers import Peers, find
 
     if unwanted:
@@ -101,7 +102,7 @@ def _peers(named: Path | None, unwanted: bool) -> tuple["Peers | None", str]:
 
 
 class _Progress:
-    """Progress on stderr: a bar for a person, a line a task for a file."""
+    """Progress on stderr: a bar in a terminal, otherwise one line per task."""
 
     def __enter__(self) -> "_Progress":
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

@@ -1,7 +1,7 @@
-"""Reconstruction of distributions: the structured channel beside the same update with dense matrices (BLAS).
+"""Reconstruction of distributions, beside the same update with dense matrices (BLAS).
 
 One iteration of EMS by the number of buckets; EMS and EM until they stop; the log-spline and the hybrid; the
-non-negative hierarchy, exact beside ADMM, which is how the paper finds it.
+non-negative hierarchy, solved exactly, beside the paper's ADMM.
 """
 
 import math
@@ -28,7 +28,7 @@ BESIDE = "dense EM, numpy and BLAS on one thread"
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return one task a size and question."""
+    """Return one task per size and question."""
     found: dict[str, Task] = {f"em-{size}": partial(iteration, settings, size) for size in SIZES}
     found |= {f"stop-{size}": partial(until_it_stops, settings, size) for size in SIZES[: 1 if settings.quick else 3]}
     layers = (4, 5) if settings.quick else (4, 5, 6, 7)
@@ -58,19 +58,19 @@ def tally(channel: Band) -> Any:
 
 
 def dense_steps(matrix: Any, transposed: Any, counts: Any, steps: int) -> Any:
-    """EMS as one would write it with BLAS."""
+    """EMS, written with dense matrices and BLAS."""
     f = np.full(matrix.shape[1], 1 / matrix.shape[1])
     for _ in range(steps):
         y = matrix @ f
         f = f * (transposed @ (counts / y))
         f /= f.sum()
         f = 0.5 * f + 0.25 * (np.r_[f[0], f[:-1]] + np.r_[f[1:], f[-1]])
-        float(counts @ np.log(y))  # the stopping rule looks at the likelihood every time
+        float(counts @ np.log(y))  # the stopping rule needs the likelihood in every iteration
     return f
 
 
 def iteration(settings: Settings, size: int) -> list[Row]:
-    """Time one iteration of EMS with its log-likelihood, and hold the two answers to each other."""
+    """Time one iteration of EMS with its log-likelihood, and check that both answers agree."""
     channel = square_wave(size)
     counts = tally(channel)
     steps, few = max(50, 200_000 // size), 4 if size > 1024 else 40

@@ -1,6 +1,6 @@
-"""Privatising and estimating a Parquet file: each verb in a process of its own, so that its peak memory is its own.
+"""Privatising and estimating a Parquet file, each in a process of its own, so that peak memory is measured separately.
 
-Seconds are CPU time of all threads for one row. The floor of privatising is reading the column and writing a column of
+Seconds are CPU time of all threads per row. The floor of privatising is reading the column and writing a column of
 reports with pyarrow, and nothing else; the floor of estimating is reading the reports.
 """
 
@@ -29,14 +29,14 @@ BLOCK = 1 << 20
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return the whole way of a file."""
+    """Return the task: privatise and estimate a file."""
     return {"parquet": partial(rows, settings)}
 
 
 def rows(settings: Settings) -> list[Row]:
     """Measure a file of one column."""
     if find_spec("resource") is None:
-        raise Missing("the peak memory of a process is known on Unix only")
+        raise Missing("the peak memory of a process is available only on Unix")
     if find_spec("pyarrow") is None:
         raise Missing("files need pyarrow (install discreet[dataframes])")
     found = run(1_000_000 if settings.quick else 20_000_000)
@@ -72,7 +72,7 @@ def write_values(path: Path, count: int, columns: int) -> None:
 
 
 def privatize(source: str, out: str, columns: int, epsilon: float, method: str) -> int:
-    """Privatise every column; return how many rows were written."""
+    """Privatise every column; return the number of rows."""
     from discreet.drivers.files import privatize_file
 
     plans: dict[str, Plan] = {f"wage{i}": Mean(WAGE, epsilon=epsilon, method=method) for i in range(columns)}
@@ -81,7 +81,7 @@ def privatize(source: str, out: str, columns: int, epsilon: float, method: str) 
 
 
 def estimate(out: str) -> int:
-    """Estimate from the reports; return how many there were."""
+    """Estimate from the reports; return their number."""
     from discreet.drivers.files import estimate_file
 
     answer: Any = next(iter(estimate_file(Path(out)).values()))
@@ -97,7 +97,7 @@ def read(source: str) -> int:
 
 @cache
 def _reports(like: str) -> Any:
-    """Return a batch of random reports of the same types as those of a file."""
+    """Return a batch of random reports with the types of a file's reports."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -107,7 +107,7 @@ def _reports(like: str) -> Any:
 
 
 def copy(source: str, out: str, like: str) -> int:
-    """Read all columns and write as many reports, made before."""
+    """Read all columns and write the same number of prepared reports."""
     import pyarrow.parquet as pq
 
     count, reports = 0, _reports(like)
@@ -119,12 +119,12 @@ def copy(source: str, out: str, like: str) -> int:
 
 
 def child(task: str, *arguments: Any) -> None:
-    """Run a task by its name and print what it cost: the main function of a process of its own."""
+    """Run a task by its name and print its cost; called in a process of its own."""
     import resource
 
     steps: dict[str, Callable[..., int]] = {"privatize": privatize, "copy": copy, "estimate": estimate, "read": read}
     run_once = steps[task]
-    run_once(*arguments)  # what is imported and compiled once is not counted
+    run_once(*arguments)  # imports and compilation are not measured
     seconds = used = float("inf")
     for _ in range(3):
         start, cpu = time.perf_counter(), time.process_time()
@@ -141,7 +141,7 @@ def child(task: str, *arguments: Any) -> None:
 
 
 def measured(task: str, *arguments: Any) -> dict[str, float]:
-    """Run a task in a fresh process, so that its peak memory is its own."""
+    """Run a task in a new process, so that its peak memory is measured separately."""
     code = "import json, sys; from discreet_benchmarks.files import child; child(*json.loads(sys.argv[1]))"
     given = json.dumps([task, *(str(a) if isinstance(a, Path) else a for a in arguments)])
     done = subprocess.run([sys.executable, "-c", code, given], capture_output=True, text=True, check=False)
@@ -152,7 +152,7 @@ def measured(task: str, *arguments: Any) -> dict[str, float]:
 
 
 def run(count: int, columns: int = 1, epsilon: float = 1.0, method: str = "auto") -> dict[str, Any]:
-    """Measure every step on a file of so many rows and columns."""
+    """Measure every step on a file with a number of rows and columns."""
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "values.parquet", Path(folder) / "reports.parquet"
         write_values(source, count, columns)

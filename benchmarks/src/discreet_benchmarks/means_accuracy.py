@@ -3,13 +3,13 @@
 
     python -m discreet_benchmarks.means_accuracy [--quick] [--data DIRECTORY] [--publish] [--json FILE]
 
-Every repeat privatises the same 2 000 people of a column anew with the mechanism itself (seeded: simulation) and
-compares the mean of the decoded reports with the people's own mean: no law is assumed, no tally is drawn from a model.
-The exact variance is the sum of `Mechanism.variance` over those people, over their number squared. 5 000 repeats have a
-standard error of 2 % in that ratio. One more run takes the whole column through `discreet.simulate`.
+Every repeat privatises the same 2 000 people of a column with the mechanism itself (seeded) and compares the mean of
+the decoded reports with the people's own mean: nothing is drawn from a model. The exact variance is the sum of
+`Mechanism.variance` over those people, divided by their number squared. With 5 000 repeats the ratio has a standard
+error of 2 %. One more run takes the whole column through `discreet.simulate`.
 
-Columns: wages (vendored), taxi rides and voltage (../shared/data); without those files, departures and ages, which are
-vendored. ``--publish`` writes docs/results/means_accuracy.json and .md.
+Columns: wages (demo data), taxi rides and voltage (../shared/data); without those files, departures and ages of the
+demo data. ``--publish`` writes docs/results/means_accuracy.json and .md.
 """
 
 import os
@@ -29,6 +29,7 @@ import numpy as np
 import discreet as dc
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries
+from discreet.text import thousands
 from discreet_papers import data
 from discreet_papers.job import seed_of
 from discreet_papers.text import table
@@ -38,7 +39,7 @@ PEOPLE = 2_000
 REPEATS = 5_000
 LOW, HIGH = 0.9, 1.1
 EXTRA = ("square-wave",)
-"""Registered for distributions, but decoded without bias: a mean mechanism too."""
+"""Mechanisms registered for distributions that are decoded without bias, and so serve means as well."""
 RESULT = "means_accuracy"
 
 
@@ -47,7 +48,7 @@ def names() -> list[str]:
 
 
 def build(name: str, epsilon: float, inputs: Any) -> Mechanism:
-    """Return the mechanism; one that needs a prior is told the column's own histogram."""
+    """Return the mechanism; one that needs a prior gets the column's own histogram."""
     if "prior" in entries()[name].needs:
         prior = np.histogram(inputs, 16, (-1, 1))[0] + 1.0
         return dc.mechanism(name, epsilon, prior=(prior / prior.sum()).tolist())
@@ -72,7 +73,7 @@ def measure(source: Mechanism, inputs: Any, repeats: int, seed: int) -> dict[str
 
 
 def one_run(name: str, column: data.Numbers, epsilon: float, seed: int) -> dict[str, float]:
-    """Return one answer about the whole column: estimate, truth, and their distance in exact standard errors."""
+    """Return one answer for the whole column: estimate, truth, and their distance in exact standard errors."""
     domain = dc.Interval(column.low, column.high)
     inputs = domain.encode(column.values).inputs
     source = build(name, epsilon, inputs)
@@ -109,7 +110,7 @@ def run(repeats: int, given: Path | None = None) -> dict[str, Any]:
         "people": PEOPLE,
         "repeats": repeats,
         "data": {
-            "note": "wages (vendored), taxi rides and voltage (../shared/data)" if is_paper else data.ABSENT,
+            "note": "wages (demo data), taxi rides and voltage (../shared/data)" if is_paper else data.ABSENT,
             "columns": [{"name": c.name, "n": int(c.values.size), "low": c.low, "high": c.high} for c in columns],
         },
         "rows": rows,
@@ -130,13 +131,14 @@ def page(result: dict[str, Any]) -> str:
     ratios = [(f"`{m}`", *(f"{cells[(*key, m)]['mse_over_variance']:.3f}" for key in keys)) for m in mechanisms]
     whole = [(f"`{m}`", *(f"{cells[(*key, m)]['z']:+.2f}" for key in keys)) for m in mechanisms]
     described = ", ".join(
-        f"{c['name']} ({c['n']} values, range {c['low']:g} to {c['high']:g})" for c in result["data"]["columns"]
+        f"{c['name']} ({thousands(c['n'])} values, range {thousands(c['low'])} to {thousands(c['high'])})"
+        for c in result["data"]["columns"]
     )
     return "\n\n".join(
         [
             "<!-- Written by `python -m discreet_benchmarks.means_accuracy --publish`; edit that, not this page. -->",
-            "# Accuracy of the means: measured over exact",
-            f"Mean square error of {result['repeats']} repeats with {result['people']} people each, over the exact "
+            "# Accuracy of the means: measured error over exact variance",
+            f"Mean squared error of {result['repeats']} repeats with {result['people']} people each, over the exact "
             f"variance that the mechanism states. Every repeat draws every report with the mechanism itself. Columns: "
             f"{described}. {result['data']['note'].capitalize()}. Made by "
             f"`python -m discreet_benchmarks.means_accuracy` with discreet {result['version']} on {result['date']}.",

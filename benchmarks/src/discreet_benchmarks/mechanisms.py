@@ -1,14 +1,15 @@
-"""Clients and servers of every registered mechanism, beside the peers that have the same one and beside their floors.
+"""Clients and servers of every registered mechanism, beside the peers that have the same mechanism and beside floors.
 
-A client's floor is the keystream: as many random words as it draws for a report. A server's floor is memory: the
-bytes that it must read for a report, at the rate at which this machine reads a block that no cache holds.
+A client's floor is the keystream: the time to draw a report's random words. A server's floor is memory: the time to
+read the bytes that a report needs, at the speed of a block that does not fit in a cache.
 
-- A histogram reads the report and the 8-byte counter that it adds to.
-- Bit vectors are read as they are, a bit a category: their counters are touched once in thousands of reports.
-- Local hashing looks at every category for every report: it reads the report and a 2-byte counter a category.
+- A histogram reads the report and the 8-byte counter it adds to.
+- Bit vectors are read as they are, one bit per category: their counters are touched once in thousands of reports.
+- Local hashing visits every category for every report: it reads the report and a 2-byte counter per category.
 
-The peers take one value at a call; their cost a report is that of a loop over a list, on as many reports as fit in a
-fraction of a second. Ours is a batch. What one call for one report costs us is measured too, beside the same peers.
+The peers take one value per call; their cost per report is that of a loop over a list, on as many reports as fit in a
+fraction of a second. Ours is the cost in a batch. The cost of one call for one report is measured as well, beside the
+same peers.
 """
 
 import time
@@ -31,15 +32,15 @@ from discreet_benchmarks.timing import Clock, clock, interleaved, keystream, mem
 PART = "mechanisms"
 EPSILON = 1.0
 LARGE, SMALL = 1024, 16
-"""Categories: every mechanism is measured on the large domain, those that a peer has on the small one as well."""
+"""Numbers of categories: the large domain for every mechanism, the small one for those that a peer has."""
 SKETCH = {"hashes": 64, "width": 1024}
 PRIOR = [1.0] * 17
 _FAR = 6.0
-"""Standard errors between a peer's measured law and ours at which the two are not the same mechanism."""
+"""A peer whose measured p or q is this many standard errors from ours does not have the same mechanism."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return one task a mechanism."""
+    """Return one task per mechanism."""
     return {
         name: partial(_rows, settings, entry)
         for name, entry in sorted(entries().items())
@@ -105,16 +106,16 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
         Row(
             PART, f"one report {label}", "latency", "seconds per call", best["one"], *beside["client"],
             best["draw"], f"one draw of {words} word{plural} from the keystream", None, None,
-            "a device privatises one value at a call; the peers' generators are not cryptographic", {"words": words},
+            "a device privatises one value per call; the peers' generators are not cryptographic", {"words": words},
         ),
     ]  # fmt: skip
 
 
 def bytes_read(source: Mechanism) -> tuple[float, str]:
-    """Return how many bytes a server must read for a report, and which they are."""
+    """Return the number of bytes that a server must read per report, and a description of them."""
     if isinstance(source, LocalHashing):
         held = source.dtype.itemsize
-        return held + 2.0 * source.size, f"memory: the report ({held} bytes) and a 2-byte counter a category"
+        return held + 2.0 * source.size, f"memory: the report ({held} bytes) and a 2-byte counter per category"
     if isinstance(source, (BitVector, Sketch)):
         held = source._empty(1).nbytes
         return float(held), f"memory: the report ({held} bytes)"
@@ -123,18 +124,18 @@ def bytes_read(source: Mechanism) -> tuple[float, str]:
 
 
 def beyond(source: Mechanism) -> str:
-    """Return what a server does besides reading, where that is more than an addition."""
+    """Return what a server does besides reading and adding."""
     if isinstance(source, Sketch):
-        return "reports are sorted by their hash function before they are counted"
+        return "sorts reports by their hash function before counting"
     if isinstance(source, LocalHashing):
-        return "a hash for every category is computed, and a report's own tables before the first of them"
+        return "computes a hash for every category, and the report's own tables before the first"
     if isinstance(source, Subset):
-        return "the ones of every report are counted as well: exactly k are allowed"
+        return "also counts the ones of every report: exactly k are allowed"
     return ""
 
 
 def _many(source: Mechanism, reports: Any) -> Any:
-    """Repeat reports until they do not fit in a cache, or counting them takes a tenth of a second."""
+    """Repeat reports until they no longer fit in a cache, or counting them takes a tenth of a second."""
     source.tally(reports)
     before = time.thread_time()
     source.tally(reports)
@@ -144,7 +145,7 @@ def _many(source: Mechanism, reports: Any) -> Any:
 
 
 def _same(settings: Settings, source: Mechanism, peers: list[str]) -> tuple[list[str], str]:
-    """Keep the peers whose reports support values with our probabilities; say which do not."""
+    """Return the peers whose reports have our p and q, and name the others."""
     kept, notes = [], []
     for peer in peers:
         assert settings.peers is not None
@@ -156,7 +157,7 @@ def _same(settings: Settings, source: Mechanism, peers: list[str]) -> tuple[list
         if far < _FAR:
             kept.append(peer)
         else:
-            notes.append(f"{peer} has another law (p {law['p']:.3f}, q {law['q']:.3f}) and is left out")
+            notes.append(f"{peer} is another mechanism (p {law['p']:.3f}, q {law['q']:.3f}) and is left out")
     return kept, "; ".join(notes)
 
 

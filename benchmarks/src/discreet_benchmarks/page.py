@@ -1,4 +1,4 @@
-"""The report as a page: HTML for a person who ran it, Markdown for the documentation. Both quote only the results."""
+"""The report as HTML, and as Markdown for the documentation. Both quote only the results."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,48 +11,48 @@ from discreet_papers.text import table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TITLE = "Benchmarks: ours, the peers, the floors"
+TITLE = "Benchmarks: discreet beside other libraries"
 LEAD = (
-    "Everything was measured in one run, what is compared in turn, in CPU time, the best of several repeats: "
-    "ratios hold on a busy machine, absolute times are of this one."
+    "Everything was measured in one run. Things that are compared took turns, and times are CPU time, the best of "
+    "several repeats: ratios are reliable on a busy machine, absolute times are those of this one."
 )
 STARTS = {
     "client": (
         "Clients",
-        "Cost of a report at ε = 1, one core, in batches. The floor is the keystream: the random words that a report "
-        "takes. The peers take one value at a call; theirs is the cost in a loop.",
+        "Cost per report at ε = 1, on one core, in batches. The floor is the keystream: the time to draw a report's "
+        "random words. The peers take one value per call; theirs is the cost in a loop.",
     ),
     "server": (
         "Servers",
-        "Cost of counting a report, one core, in batches. The floor is memory: the bytes that must be read, at the "
-        "rate of this machine's memory. That is the report and the 8-byte counter that it adds to; of bit vectors the "
-        "report only; of local hashing the report and a 2-byte counter a category.",
+        "Cost of counting a report, on one core, in batches. The floor is memory: the time to read the report and the "
+        "8-byte counter it adds to, at the speed of this machine's memory; for bit vectors only the report; for local "
+        "hashing the report and a 2-byte counter per category.",
     ),
     "one report": (
-        "One report at a call",
-        "What a device waits for: one call, one value, beside one call of the peers, whose generators are not "
-        "cryptographic. The floor is one draw of the report's words. No target is set here.",
+        "One report per call",
+        "What a device waits for: one call with one value, beside one call of the peers, whose generators are not "
+        "cryptographic. The floor is one draw of the report's words. There is no target.",
     ),
 }
-"""Title and words of the mechanisms' three sections, by how the names of their rows begin."""
+"""Title and introduction of the mechanisms' three sections, by the beginning of their rows' names."""
 ABOUT = {
-    "accuracy": "Mean squared error of estimated frequencies at ε = 1, the same people answering each, each with the "
-    "best post-processing that it offers; and exact worst-case variances of means. Less is better. Raw estimates are "
-    "of the same law, so their ratios must be near 1, and near 1 of the exact variance. The peers' EM ends "
-    "after 10 000 iterations, before it has converged: its start, equal frequencies, then shows, which helps where "
-    "the truth is near it.",
+    "accuracy": "Mean squared error of estimated frequencies at ε = 1, with the same people and each library's best "
+    "post-processing; and exact worst-case variances of means. Less is better. Raw estimates come from the same "
+    "mechanism, so their ratios must be near 1, also to the exact variance. The peers' EM stops after 10 000 "
+    "iterations, before it has converged, and stays near its start, equal frequencies, which helps where the truth is "
+    "near them.",
     "distributions": "One iteration of EMS through the structured channel beside the same update with dense matrices, "
     "and whole reconstructions.",
-    "programmes": "The programmes of AAA and minimax, beside HiGHS on the same lattice.",
+    "programmes": "The linear programmes of AAA and minimax, beside HiGHS on the same lattice.",
     "files": "A Parquet file of one column; CPU time of all threads. The floors are pyarrow's own reading and writing.",
-    "service": "CPU time of the server's process for one report, acknowledged after a durable commit; and estimates as "
-    "the first caller waits for them.",
-    "spark": "Spark on this machine by partitions, wall time of a row, beside Spark with functions that do nothing.",
+    "service": "CPU time of the server's process per report, acknowledged after a durable commit; and the time of a "
+    "first, uncached estimate.",
+    "spark": "Spark on this machine by partitions, wall time per row, beside Spark with functions that do nothing.",
     "scaling": "Cost of one unit at the last point of a curve; its floor is perfect scaling from the first point.",
 }
 NOT_COMPARED = (
     "Not compared: means, distributions and Square Wave, which neither peer has; thresholded histograms (THE), whose "
-    "reports are floating-point numbers; fast local hashing (FLH), whose few hash functions are another law."
+    "reports are floating-point numbers; fast local hashing (FLH), whose few hash functions make it another mechanism."
 )
 HEADS = ("", "ours", "best peer", "times better", "floor", "times the floor")
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"), (1e-12, "ps"))
@@ -92,7 +92,7 @@ def _marked(ratio: float | None, is_met: bool) -> str:
 
 
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
-    """Return the cells of a row; what misses its target is marked."""
+    """Return the cells of a row; values that miss their target are marked."""
     peer, floor = row["ratio_to_best_peer"], row["ratio_to_floor"]
     return (
         row["name"],
@@ -108,8 +108,8 @@ def targets(found: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return the targets, how many rows meet them, and which do not."""
     kinds = (
         ("20 times the better peer", "ratio_to_best_peer", "peer_target", ""),
-        ("clients within 3 times the keystream", "ratio_to_floor", "floor_target", "client "),
-        ("servers within 3 times memory", "ratio_to_floor", "floor_target", "server "),
+        ("clients within 3 times the keystream's time", "ratio_to_floor", "floor_target", "client "),
+        ("servers within 3 times the memory's time", "ratio_to_floor", "floor_target", "server "),
     )
     lines = []
     for title, ratio, target, start in kinds:
@@ -125,7 +125,7 @@ def targets(found: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def circumstances(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return when, with what and where."""
+    """Return the date, the versions and the machine."""
     machine = found["machine"]
     load = f"{machine['load_before']} → {machine['load_after']}"
     return [
@@ -139,7 +139,7 @@ def circumstances(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 def html(found: dict[str, Any]) -> str:
     """Return the report as one HTML file."""
-    summary = Section("summary", "What was aimed at", "Rows that miss their target carry a cross in the tables below.")
+    summary = Section("summary", "What was aimed at", "A cross in the tables below marks a row that misses its target.")
     aims = targets(found)
     summary.columns = (Column("target", is_number=False), Column("met"))
     summary.rows = [Row((title, met)) for title, met, _ in aims]
@@ -152,21 +152,19 @@ def html(found: dict[str, Any]) -> str:
         columns = [Column(head, is_number=bool(head), on_phone=head not in ("best peer", "floor")) for head in heads]
         sections.append(Section(key, title, about, columns, [Row(line) for line in lines], _notes(rows)))
         summary.pictures += _pictures(rows, "floor", start) if start else []
-    footer = (
-        f"Made by discreet {found['version']}; `discreet bench` makes it again. The same figures are in bench.json."
-    )
+    footer = f"Made by discreet {found['version']}; `discreet bench` repeats it. The same figures are in bench.json."
     return page(TITLE, LEAD, circumstances(found), sections, footer)
 
 
 def _table(rows: list[dict[str, Any]], start: str) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return heads and cells of a table, without columns that say nothing."""
+    """Return the heads and cells of a table, without empty columns."""
     lines = [(row["name"].removeprefix(start), *cells(row)[1:]) for row in rows]
     kept = [i for i in range(len(HEADS)) if any(line[i] for line in lines)]
     return [HEADS[i] for i in kept], [tuple(line[i] for i in kept) for line in lines]
 
 
 def _groups(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str, list[dict[str, Any]]]]:
-    """Give key, title, words and rows of each section; mechanisms have three, whose rows' names begin alike."""
+    """Yield key, title, introduction and rows of each section; mechanisms have three, by their rows' names."""
     for part, title in PARTS.items():
         rows = [row for row in found["rows"] if row["part"] == part]
         if not rows:
@@ -185,7 +183,7 @@ def _groups(found: dict[str, Any]) -> Iterator[tuple[str, str, str, str, list[di
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    """Return what a reader of single rows should know; what holds for all of a kind stands above the table."""
+    """Return the notes on single rows; notes on all rows of a kind are above the table."""
     told = [row for row in rows if row["kind"] != "latency" and row["note"]]
     return [f"{row['name']}: {row['note']}" + (f"; beside {row['peer']}" if row["peer"] else "") for row in told]
 
@@ -197,17 +195,17 @@ def markdown(found: dict[str, Any]) -> str:
     command = "discreet bench" + (" --quick" if found["quick"] else "")
     command += f" --only {','.join(found['only'])}" if found["only"] else ""
     parts = [
-        "<!-- Written by `discreet bench --publish`; edit discreet/bench/page.py, not this page. -->",
+        "<!-- Written by `discreet bench --publish`; edit discreet_benchmarks/page.py, not this page. -->",
         "# Benchmarks",
         f"`make bench`, or `{command}`, measures all of this again and writes one HTML and one JSON report. {LEAD} "
         f"Made with discreet {found['version']} on {found['date']}: {kind}, "
         f"load {machine['load_before']} before and {machine['load_after']} after, Python {machine['python']}, numpy "
         f"{machine['numpy']}. All figures: [bench.json](results/bench.json).",
         "The peers are pure-ldp 1.2.0 and multi-freq-ldpy 0.2.5 in an environment of their own (`make setup-peers`; "
-        "without one, the command makes it once in the cache folder). Before one is compared, 2000 of its reports are "
-        "checked to have our p and q at the same ε. Beside EM stands the same update with dense matrices, beside the "
-        "linear programmes HiGHS. “Times better” is the better peer's cost over ours; a cross marks a row that misses "
-        "its target.",
+        "without one, the command makes it once in the cache folder). Before a peer is compared, 2000 of its reports "
+        "are checked to have our p and q at the same ε. EM is compared with the same update with dense matrices, the "
+        "linear programmes with HiGHS. “Times better” is the better peer's cost over ours; a cross marks a row that "
+        "misses its target.",
         table(["target", "met", "missed by"], targets(found), left=3),
         "\n".join(f"- {note}" for note in (*found["notes"], NOT_COMPARED)),
     ]
@@ -218,7 +216,7 @@ def markdown(found: dict[str, Any]) -> str:
 
 
 def _pictures(rows: list[dict[str, Any]], beside: str, start: str = "") -> list[Picture]:
-    """Return the ratios that have a target as a picture; nothing where matplotlib is not installed."""
+    """Return the ratios that have a target as a picture, or nothing without matplotlib."""
     ratio, target = ("ratio_to_best_peer" if beside == "peer" else "ratio_to_floor"), f"{beside}_target"
     shown = {row["name"].removeprefix(start): row for row in rows if row[target] and row[ratio] is not None}
     if not shown:
@@ -231,12 +229,12 @@ def _pictures(rows: list[dict[str, Any]], beside: str, start: str = "") -> list[
 
         figure = _dots({name: row[ratio] for name, row in shown.items()}, line, beside == "peer")
         return [Picture(to_svg(figure, f"{what}, by row"), f"{what}; the line is at {line:g}.")]
-    except (ImportError, DiscreetError):  # matplotlib is an extra; the tables say it all
+    except (ImportError, DiscreetError):  # without matplotlib there are still the tables
         return []
 
 
 def _dots(ratios: dict[str, float], target: float, is_more_better: bool) -> "Figure":
-    """Draw ratios on a logarithmic axis, those beyond the target in another colour."""
+    """Draw ratios on a logarithmic axis, in another colour where they miss the target."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 

@@ -1,8 +1,8 @@
-"""The peers: pure-ldp 1.2.0 and multi-freq-ldpy 0.2.5, in an environment and a process of their own.
+"""The peers, pure-ldp 1.2.0 and multi-freq-ldpy 0.2.5, in an environment and a process of their own.
 
-They need `numpy<2` and `xxhash<4`, and packages that they do not declare, so they cannot live beside discreet. The
-environment is the one that is named; or `.venv-peers` in the current folder (`make setup-peers`); or one in the user's
-cache folder, which is made once. `constraints-peers.txt` holds the versions.
+They need `numpy<2` and `xxhash<4`, and packages that they do not declare, so they cannot be installed beside discreet.
+The environment is the one given; or `.venv-peers` in the current folder (`make setup-peers`); or one in the cache
+folder, which is made once. `constraints-peers.txt` pins the versions.
 """
 
 import contextlib
@@ -18,19 +18,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from discreet.drivers.solved import cache_folder
 from discreet.errors import DiscreetError
-from discreet.optimize.cache import directory
 
 LOCAL = Path(".venv-peers")
 PINS = Path(__file__).with_name("constraints-peers.txt")
 WORKER = Path(__file__).with_name("peer_worker.py")
 SINGLE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 NEWEST = (3, 12)
-"""The newest Python that has wheels of numpy below 2."""
+"""The newest Python for which there are wheels of numpy below 2."""
 BINARY = "numpy,scipy,pandas,numba,llvmlite,scikit-learn,statsmodels"
-"""Never built from source: where there is no wheel, it is said at once."""
+"""Packages that are never built from source, so that a missing wheel is an error at once."""
 PATIENCE = 1800
-"""Seconds that an installation may take."""
+"""Most seconds that an installation may take."""
 
 
 def interpreter(folder: Path) -> Path:
@@ -39,7 +39,7 @@ def interpreter(folder: Path) -> Path:
 
 
 def make(folder: Path) -> Path:
-    """Make an environment with the peers in a folder and return its interpreter; nothing is left of a failure."""
+    """Make an environment with the peers in a folder and return its interpreter; clean up after a failure."""
     fresh = not folder.exists()
     try:
         _run([_base(), "-m", "venv", str(folder)])
@@ -54,7 +54,7 @@ def make(folder: Path) -> Path:
 
 
 def _base() -> str:
-    """Return an interpreter that is old enough for the peers: this one, or one of its elders."""
+    """Return an interpreter that is old enough for the peers: this one, or an older one."""
     elders = (shutil.which(f"python3.{minor}") for minor in range(NEWEST[1], 10, -1))
     return sys.executable if sys.version_info[:2] <= NEWEST else next(filter(None, elders), sys.executable)
 
@@ -71,28 +71,29 @@ def _run(command: list[str]) -> None:
 
 
 def cached(say: Callable[[str], None]) -> Path:
-    """Return the interpreter of the environment in the user's cache folder; make it if there is none."""
+    """Return the interpreter of the environment in the cache folder; make the environment if there is none."""
     pins = PINS.read_text("utf-8")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     key = hashlib.sha256(f"{version}\n{pins}".encode()).hexdigest()[:16]
-    folder = directory() / f"peers-{key}"
+    folder = cache_folder() / f"peers-{key}"
     if interpreter(folder).exists():
         return interpreter(folder)
     say(f"Making the peers' environment once, in {folder}")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as place:  # an environment can be moved: we name its python
+    # An environment can be moved after it was made, because we call its interpreter by path.
+    with tempfile.TemporaryDirectory(dir=folder.parent) as place:
         make(Path(place) / "peers")
-        with contextlib.suppress(OSError):  # another process was quicker
+        with contextlib.suppress(OSError):  # another process was faster
             (Path(place) / "peers").replace(folder)
     return interpreter(folder)
 
 
 def find(named: Path | None, say: Callable[[str], None]) -> Path:
-    """Return the interpreter of the peers' environment: the named one, the folder's own, or the cached one."""
+    """Return the interpreter of the peers' environment: the given one, this folder's, or the cached one."""
     if named is not None:
         found = interpreter(named) if named.is_dir() else named
         if not found.is_file():
-            raise DiscreetError(f"peers is {named}; allowed is the interpreter, or the folder, of an environment")
+            raise DiscreetError(f"peers must be an environment's interpreter or folder, not {named}")
         return found
     return interpreter(LOCAL) if interpreter(LOCAL).exists() else cached(say)
 
@@ -108,9 +109,9 @@ class Peers:
     Attributes
     ----------
     names : dict
-        The peers by the name of our mechanism that has the same law.
+        The peers that have the same mechanism, by our mechanism's name.
     missing : dict
-        Why others do not run.
+        The reasons why other peers do not run.
     """
 
     def __init__(self, python: Path) -> None:

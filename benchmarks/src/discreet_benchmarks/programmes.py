@@ -1,7 +1,7 @@
-"""Solve times of the linear programmes beside sparse HiGHS, which gets the same lattice and one floor an output.
+"""Solve times of the linear programmes, beside sparse HiGHS with the same lattice and one lower bound per output.
 
 `lattice` is the paper's alphabet with M = 3N (AAA, section 7.1); `free` lets the outputs be any real numbers; `table`
-is free outputs repaired and verified exactly, which is what a plan waits for between its rounds.
+is free outputs repaired and verified exactly, which a plan needs between its rounds.
 """
 
 from functools import partial
@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from discreet.blas import single_thread
-from discreet.optimize import adaptive_table, lattice_outputs, solve, solve_highs, solve_table, verify
+from discreet.optimize.minimax import solve_table
+from discreet.optimize.programme import adaptive_table, lattice_outputs, solve
+from discreet.optimize.reference import solve_highs
+from discreet.optimize.repair import verify
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved
 
@@ -18,11 +21,11 @@ PART = "programmes"
 EPSILON = 1.0
 CELLS = (16, 32, 64, 100)
 LARGEST_HIGHS = 64
-"""Cells up to which HiGHS is run: at 100 it takes minutes."""
+"""Largest number of cells for which HiGHS is run: with 100 it takes minutes."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return one task a size."""
+    """Return one task per size."""
     cells = CELLS[:2] if settings.quick else CELLS
     found: dict[str, Task] = {f"aaa-{count}": partial(adaptive, settings, count) for count in cells}
     return found if settings.quick else found | {"minimax": minimax}
@@ -36,7 +39,7 @@ def prior(cells: int) -> tuple[Any, Any]:
 
 
 def adaptive(settings: Settings, cells: int) -> list[Row]:
-    """Time the programme of AAA, and hold both solvers' answers to each other."""
+    """Time AAA's linear programme, and check that both solvers agree."""
     knots, mass = prior(cells)
     outputs = lattice_outputs(2 / cells, 6)
     table, _ = adaptive_table(knots, mass, EPSILON)
@@ -72,7 +75,7 @@ def adaptive(settings: Settings, cells: int) -> list[Row]:
 
 
 def minimax() -> list[Row]:
-    """Time a minimax table that is solved on demand, with eight outputs."""
+    """Time a minimax table with eight outputs that is solved on demand."""
     with single_thread():
         seconds = clock(lambda: solve_table(EPSILON, 8))()
     return [Row(PART, "minimax table, 8 outputs", "speed", "seconds per solution", seconds)]

@@ -1,4 +1,4 @@
-"""Row: one measured thing beside its best peer and its floor; and what is said of the machine that measured it."""
+"""Rows of the report: a measurement beside its best peer and its floor; and a description of the machine."""
 
 import datetime
 import os
@@ -13,40 +13,40 @@ if TYPE_CHECKING:
     from discreet_benchmarks.peers import Peers
 
 PEER_TARGET = 20.0
-"""Times faster than the better peer that a row of speed should be."""
+"""How many times faster than the better peer a row of speed should be."""
 FLOOR_TARGET = 3.0
-"""Times its floor that a client or a server may cost."""
+"""How many times its floor a client or a server may cost."""
 PER_REPORT = "seconds per report"
 
 MEANING = {
     "ours": "measured, in `unit`; less is better",
-    "best_peer": "the least that a peer needs, in the same unit; null where no peer has it",
-    "floor": "what nothing of this kind can be below, in the same unit (`floor_is` says what); null where none",
-    "ratio_to_best_peer": "best_peer / ours: how many times better we are; bigger is better",
-    "ratio_to_floor": "ours / floor; smaller is better",
-    "peer_target": f"the least ratio_to_best_peer that is aimed at ({PEER_TARGET:g} for speed), null where none is",
-    "floor_target": f"the largest ratio_to_floor that is aimed at ({FLOOR_TARGET:g} for clients and servers), or null",
-    "meets": "whether the targets that apply are met; null where none applies",
+    "best_peer": "the best peer's value, in the same unit; null if no peer has it",
+    "floor": "a lower limit, in the same unit (`floor_is` says which); null if there is none",
+    "ratio_to_best_peer": "best_peer / ours: how many times better we are; more is better",
+    "ratio_to_floor": "ours / floor; less is better",
+    "peer_target": f"the smallest ratio_to_best_peer we aim for ({PEER_TARGET:g} for speed), or null",
+    "floor_target": f"the largest ratio_to_floor we aim for ({FLOOR_TARGET:g} for clients and servers), or null",
+    "meets": "whether the row meets its targets; null if it has none",
 }
-"""What the fields of a row say; stands in every JSON report."""
+"""What the fields of a row mean; part of every JSON report."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measured thing.
+    """One measurement.
 
     Attributes
     ----------
     part, name : str
-        Where it belongs and what it is.
+        The part it belongs to, and its name.
     kind : str
         "speed", "latency" (one call for one report), "accuracy" or "scaling".
     ours, best_peer, floor : float
-        In the same unit; less is better.
+        Values in the same unit; less is better.
     peer, floor_is : str
-        Who the best peer is; what the floor consists of.
+        The name of the best peer; what the floor consists of.
     details : dict
-        Further figures, JSON-ready.
+        Further figures, ready for JSON.
 
     Examples
     --------
@@ -76,12 +76,12 @@ class Row:
 
     @property
     def ratio_to_floor(self) -> float | None:
-        """How many times the floor we need."""
+        """How many times the floor our value is."""
         return None if self.floor is None else self.ours / self.floor
 
     @property
     def meets(self) -> bool | None:
-        """Whether the targets that apply are met; None where none applies."""
+        """Whether the row meets its targets; None if it has none."""
         verdicts = []
         if self.peer_target is not None and self.ratio_to_best_peer is not None:
             verdicts.append(self.ratio_to_best_peer >= self.peer_target)
@@ -90,7 +90,7 @@ class Row:
         return all(verdicts) if verdicts else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return values that are ready for JSON."""
         return {
             "part": self.part,
             "name": self.name,
@@ -112,28 +112,28 @@ class Row:
 
 
 Task = Callable[[], list[Row]]
-"""Measures a few rows that belong together."""
+"""A function that measures a few related rows."""
 
 
 class Missing(Exception):
-    """What a part needs is not installed; the sentence says what."""
+    """Something that a part needs is not installed; the message says what."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to measure: quickly or thoroughly, with the peers or without."""
+    """How to measure: quickly or thoroughly, with or without the peers."""
 
     quick: bool = False
     peers: "Peers | None" = None
 
     @property
     def repeats(self) -> int:
-        """Interleaved repeats of which the best is kept."""
+        """Number of interleaved repeats, of which the best is kept."""
         return 3 if self.quick else 7
 
     @property
     def budget(self) -> float:
-        """Seconds that one repeat of a peer takes, about."""
+        """Approximate seconds per repeat of a peer."""
         return 0.03 if self.quick else 0.1
 
     def peers_of(self, mechanism: str) -> list[str]:
@@ -142,12 +142,12 @@ class Settings:
 
 
 def load() -> float | None:
-    """Return how many processes wait for the processors; None where the system does not say."""
+    """Return the load of the machine, or None if the system does not report it."""
     return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None
 
 
 def circumstances() -> dict[str, Any]:
-    """Return when, with what and on what kind of machine; no names, no paths."""
+    """Return the date, the versions and the kind of machine, without names and paths."""
     import numba
     import numpy
 

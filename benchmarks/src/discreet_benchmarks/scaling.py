@@ -24,7 +24,7 @@ EPSILON = 1.0
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return the three kinds of curves."""
+    """Return the tasks: three kinds of curves."""
     return {"n": partial(reports, settings), "d": partial(sizes, settings), "workers": partial(workers, settings)}
 
 
@@ -40,7 +40,7 @@ def slope(points: dict[int, float]) -> float:
 
 
 def _row(name: str, unit: str, points: dict[int, float], ideal: float) -> Row:
-    """Return a row from whole costs by x, where perfect scaling is cost ~ x^ideal."""
+    """Return a row from the total cost by x, where perfect scaling is cost ~ x^ideal."""
     xs = list(points)
     each = {x: points[x] / x**ideal for x in xs}
     found = slope(points)
@@ -81,7 +81,7 @@ def sizes(settings: Settings) -> list[Row]:
             clocks[f"server {d}"] = clock(partial(source.tally, source.privatize(x)), n)
         best = interleaved(clocks, settings.repeats)
         for side in ("client", "server"):
-            if (name, side) != ("local-hashing", "client"):  # that one does not depend on d
+            if (name, side) != ("local-hashing", "client"):  # its cost does not depend on d
                 unit = "seconds per report and category"
                 rows.append(_row(f"{side} {name} by d", unit, {d: best[f"{side} {d}"] for d in chosen}, 1.0))
     clocks = {}
@@ -95,7 +95,7 @@ def sizes(settings: Settings) -> list[Row]:
 
 
 def workers(settings: Settings) -> list[Row]:
-    """Measure threads that privatise and tally, by their number; wall time, so a busy machine shows."""
+    """Measure privatising and tallying by the number of threads, in wall time, which a busy machine affects."""
     source = mechanism("hadamard-response", EPSILON, size=1024)
     x = np.arange(1 << 18) % source.size
     pieces = 16 if settings.quick else 64
@@ -107,7 +107,7 @@ def workers(settings: Settings) -> list[Row]:
 
     def seconds(count: int) -> float:
         with ThreadPoolExecutor(count) as pool:
-            list(pool.map(piece, range(count)))  # every thread has started
+            list(pool.map(piece, range(count)))  # wait until every thread has started
             before = time.perf_counter()
             list(pool.map(piece, range(pieces)))
             return (time.perf_counter() - before) / (pieces * x.size)

@@ -1,7 +1,7 @@
 """Load on the collector, beside the same server with an empty durable write; and estimates of 10^8 reports.
 
 Server and clients share this machine; a report is acknowledged after the commit (SQLite, full sync). The floor is an
-application on the same server that stores one empty row a request by the same group commit and knows of no reports.
+application on the same server that stores one empty row per request with the same group commit and knows no reports.
 Seconds are CPU time of the server's process. At the end the stored reports are counted: none may be missing.
 """
 
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 
 PART = "service"
 LOADS = (("one report a request", 1, 2000, 64), ("batches of 100", 100, 300, 32), ("batches of 1000", 1000, 60, 16))
-"""Name, reports a request, requests of a quick run, connections."""
+"""Name, reports per request, requests of a quick run, connections."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return uploads and estimates."""
+    """Return the tasks: uploads and estimates."""
     return {"uploads": partial(uploads, settings), "estimates": estimates}
 
 
@@ -55,11 +55,11 @@ def needed() -> None:
         if find_spec(name) is None:
             raise Missing(f"the collector needs {name} (install discreet[service])")
     if not Path("/proc/self/stat").exists():
-        raise Missing("the processor time of the collector's process is known on Linux only")
+        raise Missing("the processor time of the collector's process is available only on Linux")
 
 
 class Floor:
-    """A durable write of nothing: what the server and the disk allow."""
+    """An application that durably writes an empty row: what the server and the disk allow."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -122,7 +122,7 @@ def start(code: str) -> tuple[subprocess.Popen[bytes], int]:
 
 
 def requests(campaign: bytes, count: int, batch: int, width: int) -> list[bytes]:
-    """Return whole HTTP requests, made before the clock runs."""
+    """Return complete HTTP requests, prepared before the clock starts."""
     made = []
     for _ in range(count):
         ids = np.frombuffer(os.urandom(16 * batch), dtype=np.uint8).reshape(-1, 16)
@@ -137,7 +137,7 @@ def requests(campaign: bytes, count: int, batch: int, width: int) -> list[bytes]
 
 
 async def load(port: int, made: list[bytes], connections: int) -> tuple[float, list[float], int]:
-    """Send all requests over so many connections; return seconds, latencies, and how many were accepted."""
+    """Send all requests over a number of connections; return seconds, latencies, and the number accepted."""
     waiting, latencies, accepted = deque(made), [], 0
 
     async def client() -> None:
@@ -170,7 +170,7 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
 def measure(
     process: subprocess.Popen[bytes], port: int, made: list[bytes], batch: int, connections: int
 ) -> dict[str, Any]:
-    """Send requests to one server; return figures of a report."""
+    """Send requests to one server; return figures per report."""
     before = cpu_seconds(process)
     seconds, latencies, accepted = asyncio.run(load(port, made, connections))
     used, spread, count = cpu_seconds(process) - before, np.sort(latencies), batch * len(made)
@@ -217,7 +217,7 @@ def uploads(settings: Settings) -> list[Row]:
                             sent += count * batch
                             if one["accepted"] != count * batch:
                                 raise DiscreetError(f"{one['accepted']} of {count * batch} reports were accepted")
-                floor, floor_is = best[1].get("cpu_seconds"), "an empty durable write a request, same server"
+                floor, floor_is = best[1].get("cpu_seconds"), "an empty durable write per request, same server"
                 details = {key: best[0][key] for key in ("reports_per_second", "p50_ms", "p99_ms")}
                 rows.append(
                     Row(
@@ -237,7 +237,7 @@ def uploads(settings: Settings) -> list[Row]:
 
 
 def estimates() -> list[Row]:
-    """Time an estimate of 10^8 reports, from tallies of 16 workers, as the first caller waits for it."""
+    """Time the first, uncached estimate of 10^8 reports, from the tallies of 16 workers."""
     needed()
     from discreet.service.asked import Asked
     from discreet.service.campaigns import Campaigns
@@ -263,7 +263,7 @@ def estimates() -> list[Row]:
 
 
 def fill(store: "Store", identifier: int, asked: "Asked", workers: int = 16, n: int = 100_000_000) -> None:
-    """Store the tallies of n honest reports, drawn from their law rather than one by one."""
+    """Store the tallies of n honest reports, drawn from their distribution rather than one by one."""
     from discreet.service.intake import Intake
 
     rng = np.random.default_rng(1)

@@ -1,8 +1,8 @@
 """Spark on this machine, by partitions: privatising a column into Parquet, and tallying the reports.
 
-In a process of its own. Seconds are wall time of one row, for Java and the workers are processes too; Java's start is
-not counted. The floor of privatising is Spark handing the same batches to a Python function that returns them, written;
-that of tallying is a function that only counts the rows of its batches.
+Runs in a process of its own. Seconds are wall time per row, since Java and the workers are processes too; Java's start
+is not measured. The floor of privatising is Spark passing the same batches through a Python function that returns them,
+and writing them; the floor of tallying is a function that only counts the rows of its batches.
 """
 
 import json
@@ -26,11 +26,11 @@ from discreet_benchmarks.rows import Missing, Row, Settings, Task
 PART = "spark"
 FLOORS = (("privatize", "Spark with an identity function, written"), ("tally", "Spark with a count of rows"))
 PATIENCE = 900
-"""Seconds after which a Spark that hangs is given up."""
+"""Seconds after which a hanging Spark is given up."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return one task: Java starts once."""
+    """Return a single task, so that Java starts once."""
     return {"partitions": partial(rows, settings)}
 
 

@@ -1,6 +1,6 @@
-"""Clocks: interleaved repeats, best of each, in the thread's CPU time; and the floors that nothing can be below.
+"""Measure times: interleaved repeats in CPU time, and the floors set by the keystream and by memory.
 
-The machine is shared, so the least of several repeats is kept, and what is compared is repeated in turn: whatever slows
+The machine may be busy, so the best of several repeats is kept, and things that are compared take turns: whatever slows
 one down slows the others as well.
 """
 
@@ -14,11 +14,11 @@ import numpy as np
 from discreet.privacy.entropy import Entropy
 
 Clock = Callable[[], float]
-"""Does its work once and returns seconds per unit (a report, an iteration, a solution)."""
+"""A function that does its work once and returns seconds per unit (a report, an iteration, a solution)."""
 CHUNK = 1 << 16
-"""Words drawn at a time, as a client does: they stay in cache."""
+"""Words per draw, as in a client: they stay in the cache."""
 BLOCK = 1 << 23
-"""Words of the block that stands for memory: 64 MiB, more than a cache holds."""
+"""Size of the block for measuring memory, in words: 64 MiB, more than a cache holds."""
 
 
 def clock(action: Callable[[], Any], units: int = 1) -> Clock:
@@ -33,7 +33,7 @@ def clock(action: Callable[[], Any], units: int = 1) -> Clock:
 
 
 def interleaved(clocks: dict[str, Clock], repeats: int) -> dict[str, float]:
-    """Return the least time of each clock; all run in turn, ``repeats`` times after a first round that warms up.
+    """Return the least time of each clock; they take turns, ``repeats`` times after a warm-up.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def interleaved(clocks: dict[str, Clock], repeats: int) -> dict[str, float]:
 
 
 def keystream(words: int) -> Clock:
-    """Return a clock for drawing words of the cryptographic keystream; seconds a word."""
+    """Return a clock for drawing words from the cryptographic keystream, in seconds per word."""
     entropy = Entropy()
 
     def draw() -> None:
@@ -62,7 +62,7 @@ def keystream(words: int) -> Clock:
 
 
 def memory() -> Clock:
-    """Return a clock for reading memory once; seconds a byte."""
+    """Return a clock for reading memory once, in seconds per byte."""
     block = _block()
     return clock(lambda: block.sum(), block.nbytes)
 

@@ -1,12 +1,18 @@
 """`discreet estimate FILE…`: answer the questions of report files."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.cli.progress import Rows
+from discreet.text import thousands
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.plans.answers import Answer
 
 
 def register(app: typer.Typer) -> None:
@@ -45,23 +51,27 @@ def estimate(
         out.print()
         out.print(f"[bold cyan]{column}[/bold cyan]  {answer.question}", highlight=False)
         _show(out, answer, top)
-        out.print(f"[dim]{answer.n} reports, ε = {answer.epsilon:g}, {answer.method}[/dim]")
-        for sentence in getattr(answer, "assumed", ()):
+        out.print(f"[dim]{thousands(answer.n)} {answer.counted}, ε = {answer.epsilon:g}, {answer.method}[/dim]")
+        for sentence in answer.assumed:
             out.print(f"[dim]· {sentence}[/dim]")
 
 
-def _show(out: Any, answer: Any, top: int) -> None:
+def _show(out: "Console", answer: "Answer", top: int) -> None:
     """Print one answer: a number with its margin, or a table."""
-    rows = answer.top(top) if hasattr(answer, "top") else answer.rows() if hasattr(answer, "rows") else None
-    if rows is None or callable(rows):
+    cells = answer.cells()
+    if len(cells) == 1:
         out.print(f"  [bold]{answer}[/bold]")
         return
     from rich import box
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in rows[0]:
-        table.add_column(name.replace("_", " "), justify="left" if name == "label" else "right")
-    for row in rows[:top]:
-        table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))
+    table.add_column("")
+    for title in ("answer", f"{answer.level:.0%} interval"):
+        table.add_column(title, justify="right")
+    for name, value, interval in cells[:top]:
+        table.add_row(escape(name), value, interval)
     out.print(table)
+    if len(cells) > top:
+        out.print(f"[dim]… and {thousands(len(cells) - top)} more: --top shows them.[/dim]")

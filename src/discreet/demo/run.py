@@ -14,8 +14,8 @@ import discreet
 from discreet import plots
 from discreet.arrays import AnyArray
 from discreet.extras import has
-from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.comparison import mean_mechanisms
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.exact import check_epsilon
 from discreet.report import Picture, Section, page
@@ -89,9 +89,10 @@ class Demo:
         return values[: self.people]
 
     @cached_property
-    def ranked(self) -> list[Mechanism]:
+    def ranked(self) -> list[Numeric]:
         """The mechanisms for means, smallest worst-case variance first."""
-        sources = [mechanism(name, self.epsilon) for name in mean_mechanisms()]
+        made = (mechanism(name, self.epsilon) for name in mean_mechanisms())
+        sources = [source for source in made if isinstance(source, Numeric)]
         return sorted(sources, key=lambda source: source.worst_case_variance)
 
     def seed_for(self, *parts: str) -> int:

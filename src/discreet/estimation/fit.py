@@ -1,47 +1,61 @@
-"""Goodness of fit: could honest people, of whatever distribution, have sent these reports?
+"""Goodness of fit: could honest people, whatever their values, have sent these reports?
 
-Honest reports follow A f for some histogram f. We take the best f and look at what is left over:
+Honest reports follow A f for some histogram f. We take the best f and test what is left over:
 
-* where the tally counts whole reports, f is the maximum-likelihood histogram (EM) and the residual is Pearson's
-  chi-square of the counts against n A f. At the true f it has a chi-square law with (cells - 1) degrees of freedom, and
-  the best f only lowers it: the p-value is an upper bound, false alarms are rarer than stated;
-* where the tally counts support (a report stands for a set of values), the mean support of a report is fixed by the
-  mechanism, and no value can be supported more rarely than by chance (q) or more often than by its holders (p): normal
-  scores of the sum and, Bonferroni-corrected, of every value. Support of different values is taken as independent: it
-  is for unary encodings, and pairwise for hashing.
+* Where the tally counts whole reports, f is the maximum-likelihood histogram (EM), and the test is Pearson's chi-square
+  of the counts against n A f. At the true f it has a chi-square law with (cells - 1) degrees of freedom, and the best f
+  only lowers it: the p-value is an upper bound, and false alarms are rarer than stated.
+* Where the tally counts support (a report stands for a set of values), the mean support of a report is fixed by the
+  mechanism, and no value can be supported less often than by chance (q) or more often than if everyone had it (p). The
+  test is of the normal scores of the sum and, Bonferroni-corrected, of every value. It takes the support of different
+  values as independent, which it is for unary encodings, and pairwise for hashing.
 
-An alarm is a reason to distrust a number. A careful liar raises none: who sends what an honest person of another value
-could have sent cannot be told from them.
+An alarm is a reason to distrust a number. A careful liar raises none: whoever sends what an honest person with another
+value could have sent cannot be told from them.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.em import em
-from discreet.mechanisms.base import Floats, Mechanism
+from discreet.estimation.tails import chi_square_tail, normal_tail
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, Oracle
 from discreet.tallies import Tally
 
 SIGNIFICANCE = 1e-6
+"""An alarm is raised below this p-value."""
+_FEWEST_REPORTS = 30
+"""Tallies with fewer reports are not tested."""
 _LARGEST = 1 << 16
+"""Alphabets with more reports than this are not tested."""
 _FEWEST_EXPECTED = 5.0
+"""Neighbouring cells are merged until each expects at least this many reports."""
 _BINS = 256
+"""Most buckets of the histogram f for a numeric mechanism."""
 
 
 @dataclass(frozen=True)
-class Fit:
-    """How well reports fit their channel.
+class GoodnessOfFit:
+    """How well reports fit their mechanism.
 
     Attributes
     ----------
+    test : str
+        "chi-square", "support", or "none" if no test was possible.
     p_value : float or None
-        Upper bound on the probability of such a misfit among honest people; None if it was not computed.
-    statistic : float
+        Upper bound on the probability of such a misfit among honest people; None without a test.
+    statistic : float or None
         Chi-square, or the largest normal score.
+    degrees : int or None
+        Degrees of freedom, or the number of values.
+    reason : str
+        Why no test was possible.
     """
 
     test: str
@@ -57,17 +71,10 @@ class Fit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
-        return {
-            "test": self.test,
-            "p_value": self.p_value,
-            "statistic": self.statistic,
-            "degrees": self.degrees,
-            "alarm": self.alarm,
-            "reason": self.reason,
-        }
+        return asdict(self) | {"alarm": self.alarm}
 
 
-def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> Fit:
+def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> GoodnessOfFit:
     """Test whether some distribution explains a tally.
 
     Examples
@@ -79,24 +86,26 @@ def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> Fit:
     (False, True)
     """
     mechanism.check_tally(tally)
-    if tally.n < 30:
-        return Fit("none", None, reason="fewer than 30 reports")
+    if tally.n < _FEWEST_REPORTS:
+        return _untested(f"fewer than {_FEWEST_REPORTS} reports")
     counts = tally.counts.astype(np.float64)
     if int(tally.counts.sum()) == tally.n and counts.size == mechanism.alphabet:
         if counts.size > _LARGEST:
-            return Fit("none", None, reason=f"the alphabet has more than {_LARGEST} reports")
+            return _untested(f"the alphabet has more than {_LARGEST} reports")
         return _whole_reports(mechanism, counts)
     if isinstance(mechanism, Oracle):
         try:
             return _support(mechanism, mechanism.support_counts(tally).astype(np.float64), tally.n)
         except DiscreetError as error:
-            return Fit("none", None, reason=str(error))
-    return Fit("none", None, reason=f"no test for {mechanism.kind}")
+            return _untested(str(error))
+    return _untested(f"no test for {mechanism.kind}")
 
 
-def _whole_reports(mechanism: Mechanism, counts: Floats) -> Fit:
-    from scipy.stats import chi2
+def _untested(reason: str) -> GoodnessOfFit:
+    return GoodnessOfFit("none", None, reason=reason)
 
+
+def _whole_reports(mechanism: Mechanism, counts: Floats) -> GoodnessOfFit:
     operator = (
         mechanism.operator(min(_BINS, max(2, mechanism.size)))
         if isinstance(mechanism, Numeric)
@@ -104,15 +113,15 @@ def _whole_reports(mechanism: Mechanism, counts: Floats) -> Fit:
     )
     try:
         found = em(operator, counts, stop="fixed-point", tolerance=1e-7, max_iterations=3000)
-    except ValueError as error:
-        return Fit("none", None, reason=str(error))
+    except DiscreetError as error:
+        return _untested(str(error))
     expected = counts.sum() * np.asarray(operator @ found.f)
     observed, fitted = _pool(counts, expected)
     if observed.size < 2:
-        return Fit("none", None, reason="too few reports for the alphabet")
+        return _untested("too few reports for the alphabet")
     statistic = float((np.square(observed - fitted) / fitted).sum())
     degrees = int(observed.size - 1)
-    return Fit("chi-square", float(chi2.sf(statistic, degrees)), statistic, degrees)
+    return GoodnessOfFit("chi-square", chi_square_tail(statistic, degrees), statistic, degrees)
 
 
 def _pool(counts: Floats, expected: Floats) -> tuple[Floats, Floats]:
@@ -125,14 +134,12 @@ def _pool(counts: Floats, expected: Floats) -> tuple[Floats, Floats]:
     return pooled[0], pooled[1]
 
 
-def _support(mechanism: Mechanism, counts: Floats, n: int) -> Fit:
-    from scipy.stats import norm
-
+def _support(mechanism: Oracle, counts: Floats, n: int) -> GoodnessOfFit:
     p, q, size = mechanism.p, mechanism.q, mechanism.size
     per_report = p * (1 - p) + (size - 1) * q * (1 - q)
     total = (counts.sum() - n * (p + (size - 1) * q)) / math.sqrt(n * per_report)
     rare = (n * q - counts) / math.sqrt(n * q * (1 - q))
     often = (counts - n * p) / math.sqrt(n * p * (1 - p))
     worst = max(float(rare.max()), float(often.max()))
-    p_value = min(1.0, 2 * (2 * float(norm.sf(abs(total)))), 2 * (2 * size * float(norm.sf(worst))))
-    return Fit("support", p_value, max(abs(float(total)), worst), size)
+    p_value = min(1.0, 2 * (2 * normal_tail(abs(total))), 2 * (2 * size * normal_tail(worst)))
+    return GoodnessOfFit("support", p_value, max(abs(float(total)), worst), size)

@@ -28,6 +28,7 @@ from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet.estimation.em import check_channel, check_counts
 from discreet.estimation.resampling import Generator, generator
+from discreet.extras import require
 from discreet.operators import Operator
 
 DEGREE = 3
@@ -146,6 +147,7 @@ class SplineModel:
     """The log-spline model of one tally, ready to be fitted at any smoothness."""
 
     def __init__(self, channel: Operator, counts: npt.ArrayLike, functions: int = 64) -> None:
+        require("scipy", "scipy", "Estimating a smooth distribution")
         self.tally = check_counts(counts)
         self.channel = channel
         self.transposed = self.channel.T

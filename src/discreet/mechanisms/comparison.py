@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.errors import DiscreetError
-from discreet.mechanisms.families import Numeric
+from discreet.mechanisms.families import require_numeric
 from discreet.mechanisms.registry import entries, mechanism
 
 EPSILONS = tuple(k / 10 for k in (*range(2, 10), *range(10, 40, 2), *range(40, 81, 5)))
@@ -34,11 +33,9 @@ def worst_case_variances(epsilons: Sequence[float] = EPSILONS, names: Sequence[s
     [4.683, 1.724]
     """
     chosen = mean_mechanisms() if names is None else names
-    return {name: np.array([_numeric(name, e).worst_case_variance for e in epsilons]) for name in chosen}
-
-
-def _numeric(name: str, epsilon: float) -> Numeric:
-    found = mechanism(name, epsilon)
-    if not isinstance(found, Numeric):
-        raise DiscreetError(f"{name} is not a mechanism for means")
-    return found
+    return {
+        name: np.array(
+            [require_numeric(mechanism(name, e), "A worst-case variance").worst_case_variance for e in epsilons]
+        )
+        for name in chosen
+    }

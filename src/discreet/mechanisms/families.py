@@ -234,3 +234,17 @@ class Oracle(Categorical):
     def describe(self) -> dict[str, Any]:
         """Return the facts that a person wants to know, ready for JSON."""
         return super().describe() | {"p": self.p, "q": self.q, "mean_variance": self.mean_variance}
+
+
+def require_numeric(mechanism: Mechanism, purpose: str) -> Numeric:
+    """Return the mechanism if it is for numbers, or say that the purpose needs one that is."""
+    if not isinstance(mechanism, Numeric):
+        raise DiscreetError(f"{purpose} needs a mechanism for numbers, not {mechanism.name}")
+    return mechanism
+
+
+def require_oracle(mechanism: Mechanism, purpose: str) -> Oracle:
+    """Return the mechanism if it is a frequency oracle, or say that the purpose needs one."""
+    if not isinstance(mechanism, Oracle):
+        raise DiscreetError(f"{purpose} needs a frequency oracle, not {mechanism.name}")
+    return mechanism

@@ -58,8 +58,7 @@ def hyperplane_sums(values: AnyArray, field: int, length: int) -> AnyArray:
         later = np.zeros((len(partial), field, field, rest), dtype=values.dtype)  # [point, c, w, rest]
         for z in range(field):
             later += parts[:, (digits[:, None] - z * digits) % field, z]
-        later = later.transpose(0, 2, 1, 3).reshape(-1, field, rest)
-        partial = np.concatenate([first[None], later])
+        partial = np.concatenate([first[None], later.transpose(0, 2, 1, 3).reshape(-1, field, rest)])
         zero = np.zeros(rest, dtype=values.dtype)
         for row in first:
             zero += row

@@ -1,4 +1,4 @@
-"""Where to put the values of a small alphabet: from the mass of a large one, then downhill along exact slopes."""
+"""Choose the output values of a small alphabet: start from the mass of a large one, then follow exact slopes down."""
 
 from __future__ import annotations
 
@@ -6,33 +6,34 @@ import math
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.optimize.minimax import default_knots, solve_minimax
-from discreet.optimize.newton import Array
 from discreet.optimize.programme import reach
 
-# Outputs past 1.35 C have had no mass at any epsilon from 0.1 to 8; past C (1 + this) the programme has room.
 FARTHEST = 1.6
+"""Largest output of the large alphabet, in units of C; beyond 1.35 C none had mass at any epsilon from 0.1 to 8."""
 ROOM = 5e-4
+"""By how much the largest output exceeds C at least, relatively, so that the programme has room."""
 
 
-def optimised(epsilon: float, outputs: int) -> Array:
-    """Return magnitudes of `outputs` symmetric values (0 among them if odd) of small worst-case variance.
+def optimised(epsilon: float, outputs: int) -> Floats:
+    """Return the magnitudes of `outputs` symmetric values (with 0 if their number is odd) of small worst-case variance.
 
-    A local optimum of a function with kinks: every start is followed by L-BFGS-B, and the best end wins.
+    This is a local optimum of a function with kinks: L-BFGS-B runs from several starts, and the best result counts.
     """
     from scipy.optimize import minimize
 
     small = outputs <= 8
-    knots = default_knots(epsilon, 32 if small else 64)  # where the values belong shows on few knots
+    knots = default_knots(epsilon, 32 if small else 64)  # few knots suffice to place the values
     least = reach(epsilon) * (1 + ROOM)
     grid = np.linspace(0, FARTHEST * reach(epsilon), 121)
     coarse = solve_minimax(epsilon, knots, grid, tolerance=1e-6)
     middle = grid.size - 1
     mass = coarse.probabilities[:, middle:].mean(0)  # of 0 and the positive outputs
     odd = outputs % 2
-    evaluated: list[tuple[float, Array]] = []
+    evaluated: list[tuple[float, Floats]] = []
 
-    def value(free: Array) -> tuple[float, Array]:
+    def value(free: Floats) -> tuple[float, Floats]:
         order = np.argsort(free)
         magnitudes = np.concatenate([np.zeros(odd), free[order]])
         found = solve_minimax(epsilon, knots, magnitudes, tolerance=1e-6)
@@ -44,25 +45,25 @@ def optimised(epsilon: float, outputs: int) -> Array:
     half = outputs // 2
     starts = sorted(_starts(grid, mass, half, odd, least), key=lambda start: value(start)[0])
     bounds = [(1e-3, None)] * (half - 1) + [(least, None)]
-    # small alphabets have several valleys; large ones are good from the start
+    # Small alphabets have several local optima; large ones are good from the start.
     budget = 60 if small else 40 if outputs <= 32 else 20
     for start in starts[: 3 if small else 1]:
         minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxfun": budget})
     return min(evaluated, key=lambda pair: pair[0])[1]
 
 
-def _starts(grid: Array, mass: Array, half: int, odd: int, least: float) -> list[Array]:
-    """Return starting magnitudes: quantiles of the mass, its best quantiser (Lloyd), and equal steps."""
+def _starts(grid: Floats, mass: Floats, half: int, odd: int, least: float) -> list[Floats]:
+    """Return starting points: quantiles of the mass, its best quantiser (Lloyd), and equal steps."""
     heavy = mass > 1e-6
     points, weight = grid[heavy], mass[heavy]
     below = np.cumsum(weight) - weight / 2
     quantiles = np.interp((np.arange(half) + 0.5) / half, below / weight.sum(), points)
     equal = least * (2 * np.arange(half) + 1 + odd) / (2 * half - 1 + odd)
-    starts: list[Array] = []
+    starts: list[Floats] = []
     for centres in (quantiles, _lloyd(points, weight, quantiles, odd), _lloyd(points, weight, equal, odd), equal):
         start = np.sort(centres)
         start[-1] = max(start[-1], least * (1 + 20 * ROOM))
-        # coincident values waste an output, and have no slope to part them
+        # Equal values waste an output, and no slope drives them apart.
         start[:-1] = np.minimum(start[:-1], start[1:] - 1e-3)
         start = np.maximum(start, 1e-3 * (1 + np.arange(half)))
         if not any(np.allclose(start, other, atol=1e-3) for other in starts):
@@ -70,8 +71,8 @@ def _starts(grid: Array, mass: Array, half: int, odd: int, least: float) -> list
     return starts
 
 
-def _lloyd(points: Array, weight: Array, centres: Array, odd: int) -> Array:
-    """Improve centres as a quantiser of the mass; 0 stays a centre of its own if odd."""
+def _lloyd(points: Floats, weight: Floats, centres: Floats, odd: int) -> Floats:
+    """Improve centres as a quantiser of the mass; 0 stays a centre if the number of outputs is odd."""
     centres = centres.copy()
     for _ in range(50):
         all_centres = np.concatenate([np.zeros(odd), centres])

@@ -1,4 +1,4 @@
-"""A primal-dual interior point for channels: t_y <= q(y|x) <= e^epsilon t_y, and moments of every row given.
+"""A primal-dual interior-point method for linear programmes over mechanisms q(y|x).
 
     minimise    sum_xy cost_xy q_xy                               (expected second moment: AAA, eq. 10 and 14)
     or          V  with  E M - o <= V,  M_x = sum_y y^2 q_xy      (largest variance: `Ceiling`)
@@ -6,10 +6,10 @@
 
 General solvers see (inputs x outputs) variables and twice as many inequalities. Here Newton's equations for one
 output are diagonal plus rank one (its entries, and their common floor t_y), so everything but the duals of the
-moments is eliminated by hand: what is left to factorise has two rows an input (three with a ceiling), whatever the
-number of outputs. Mehrotra's predictor and corrector, then up to two of Gondzio's centrality correctors
-[S. Wright, Primal-Dual Interior-Point Methods, SIAM 1997, chapter 10; J. Gondzio, Comp. Opt. Appl. 6, 1996]:
-priors with nearly empty cells bend the central path, and these halve the number of iterations.
+moments is eliminated by hand: what is left to factorise has two rows per input (three with a ceiling), whatever the
+number of outputs. A step is Mehrotra's predictor and corrector, then up to two of Gondzio's centrality correctors
+[S. Wright, Primal-Dual Interior-Point Methods, SIAM 1997, chapter 10; J. Gondzio, Comp. Opt. Appl. 6, 1996]. Priors
+with nearly empty cells bend the central path, and there the latter halve the number of iterations.
 
 A mirror-symmetric programme, q(-y|-x) = q(y|x), is given by its outputs y >= 0 and its inputs x > 0: the entries
 are then q(y|x) for x > 0 followed by q(y|-x), and a row adds the two. An output 0 stands for half of it.
@@ -23,18 +23,38 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.blas import single_thread
-from discreet.optimize.newton import Array, Ceiling, Newton, Point, Problem
+from discreet.extras import require
+from discreet.optimize.newton import Ceiling, Newton, Point, Problem
 
 
 @dataclass(frozen=True)
 class Interior:
-    """Answer of `solve`: entries q, floors t, duals of the moment rows (one line a moment), ceiling weights."""
+    """The answer of `solve`.
 
-    entries: Array
-    floors: Array
-    duals: Array
-    weights: Array
+    Attributes
+    ----------
+    entries : array
+        q(y|x), one row per input.
+    floors : array
+        t_y.
+    duals : array
+        Duals of the moment rows, one line per moment.
+    weights : array
+        Duals of the ceiling's points.
+    objective : float
+        What was minimised.
+    residual : float
+        By how much the rows and means are missed, at most.
+    iterations : int
+        Number of steps.
+    """
+
+    entries: Floats
+    floors: Floats
+    duals: Floats
+    weights: Floats
     objective: float
     residual: float
     iterations: int
@@ -69,29 +89,41 @@ def _step(newton: Newton, at: Point, mean: float) -> tuple[Point, float, float]:
 
 
 def solve(
-    outputs: Array,
+    outputs: Floats,
     ratio: float,
-    means: Array,
+    means: Floats,
     *,
-    cost: Array | None = None,
+    cost: Floats | None = None,
     ceiling: Ceiling | None = None,
     symmetric: bool = False,
     base: float = 0.0,
     tolerance: float = 1e-9,
     iterations: int = 100,
 ) -> Interior:
-    """Follow the central path of one channel programme.
+    """Solve one programme by following its central path.
 
     Parameters
     ----------
-    outputs : values of the outputs, distinct.
-    ratio : e^epsilon.
-    means : what every row must have as its mean (the inputs; the positive ones if symmetric).
-    cost : (inputs, outputs) cost of every entry; or
-    ceiling : the points where the variance is held down, whose maximum is then minimised.
-    symmetric : whether the entries are those of x > 0 followed by those of -x.
-    base : the part of the objective that no mechanism changes: the gap ends below tolerance * (objective - base).
+    outputs : array
+        Values of the outputs, distinct.
+    ratio : float
+        e^epsilon.
+    means : array
+        The mean that each row must have (the inputs; the positive ones if symmetric).
+    cost : array of shape (inputs, outputs), optional
+        Cost of each entry; either this or `ceiling` is given.
+    ceiling : Ceiling, optional
+        Points whose largest variance is minimised.
+    symmetric : bool
+        Whether the entries are those of x > 0 followed by those of -x.
+    base : float
+        The part of the objective that no mechanism changes.
+    tolerance : float
+        The gap ends below tolerance * (objective - base).
+    iterations : int
+        Most steps.
     """
+    require("scipy", "scipy", "Solving a linear programme")
     problem = Problem(outputs, ratio, means, cost, ceiling, symmetric)
     with single_thread():
         at, residual, done = _follow(problem, base / problem.unit**2, tolerance, iterations)
@@ -101,7 +133,7 @@ def solve(
 
 
 def _follow(problem: Problem, base: float, tolerance: float, iterations: int) -> tuple[Point, float, int]:
-    """Return the last point of the path, what its rows miss, and the number of steps."""
+    """Return the last point of the path, by how much it misses its rows, and the number of steps."""
     at = problem.start()
     pairs = 2 * at.q.size + at.slack.size
     done, best, residual, was_close = 0, at, np.inf, False
@@ -109,14 +141,14 @@ def _follow(problem: Problem, base: float, tolerance: float, iterations: int) ->
         gap, missing = at.gap(), float(np.abs(problem.missing(at)).max())
         judged = max(problem.value(at) - base, 1e-9)
         close = gap < tolerance * judged
-        # the last Newton equations are so ill-conditioned that rows may get worse: the best of those iterates counts
+        # The last Newton equations are so ill-conditioned that rows may get worse: keep the best of those iterates.
         if not (close and was_close) or missing < residual:
             best, residual = at, missing
         was_close = close
         if close and (missing < 1e-10 or gap < 1e-2 * tolerance * judged):
             break
         try:
-            # numbers that overflow at the very end are caught by `finite`
+            # Numbers that overflow at the very end are caught by `finite`.
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 step, primal, dual = _step(Newton(problem, at), at, gap / pairs)
         except np.linalg.LinAlgError:

@@ -1,22 +1,21 @@
 """Elementwise work of the interior point in numba: every array of entries is read once for a whole group of formulas.
 
-A programme of sixteen cells has a thousand entries and takes a hundred steps: written as array expressions, nearly all
-of its time is spent on starting them. Imported only inside functions, so that `import discreet` does not pay for numba.
+A programme of sixteen cells has a thousand entries and takes a hundred steps. Written as array expressions (`plain`),
+nearly all of its time goes into starting them. Imported only inside functions, so that nobody pays for numba who does
+not need it.
 
 Names and formulas are those of `newton` and `interior`. What belongs to entries is stacked, (which, inputs, outputs):
 `entries` are q, above, below, alpha and beta; `targets` those of alpha above and beta below; `parts` are A, B, 1/D, F/D
 and the reciprocals of above, below, alpha and beta.
 """
 
-import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Array = npt.NDArray[np.float64]
+from discreet.arrays import Floats
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def prepare(entries: Array, ratio: float, parts: Array, stiffness: Array) -> None:
+def prepare(entries: Floats, ratio: float, parts: Floats, stiffness: Floats) -> None:
     """Fill the parts of Newton's equations, and K of every output."""
     _, inputs, outputs = entries.shape
     stiffness[:] = 0.0
@@ -34,7 +33,7 @@ def prepare(entries: Array, ratio: float, parts: Array, stiffness: Array) -> Non
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def push(
-    targets: Array, reduced: Array, parts: Array, stiffness: Array, ratio: float, force: Array, lift: Array
+    targets: Floats, reduced: Floats, parts: Floats, stiffness: Floats, ratio: float, force: Floats, lift: Floats
 ) -> None:
     """Fill the force on every entry, the lift of every floor, and force[1]: how entries follow if no dual moves."""
     _, inputs, outputs = parts.shape
@@ -54,7 +53,7 @@ def push(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def advance(
-    pull: Array, force: Array, t: Array, entries: Array, targets: Array, parts: Array, ratio: float, step: Array
+    pull: Floats, force: Floats, t: Floats, entries: Floats, targets: Floats, parts: Floats, ratio: float, step: Floats
 ) -> tuple[float, float]:
     """Fill the step of the entries; return the steepest relative falls of their values and of their duals."""
     _, inputs, outputs = entries.shape
@@ -76,7 +75,7 @@ def advance(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gap_after(entries: Array, step: Array, primal: float, dual: float) -> float:
+def gap_after(entries: Floats, step: Floats, primal: float, dual: float) -> float:
     """Return the sum of the products of values and duals after a step."""
     _, inputs, outputs = entries.shape
     total = 0.0
@@ -89,7 +88,7 @@ def gap_after(entries: Array, step: Array, primal: float, dual: float) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def second_order(step: Array, aim: float, most: float, targets: Array) -> None:
+def second_order(step: Floats, aim: float, most: float, targets: Floats) -> None:
     """Fill Mehrotra's targets: the aim less what the predictor's own products add, within +-most."""
     _, inputs, outputs = step.shape
     for k in range(2):
@@ -99,8 +98,8 @@ def second_order(step: Array, aim: float, most: float, targets: Array) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def centre(entries: Array, step: Array, primal: float, dual: float, aim: float, targets: Array) -> None:
-    """Move targets as Gondzio does: products that a longer step would leave far from the aim are to come back."""
+def centre(entries: Floats, step: Floats, primal: float, dual: float, aim: float, targets: Floats) -> None:
+    """Move targets as Gondzio does, to bring back products that a longer step would leave far from the aim."""
     _, inputs, outputs = step.shape
     for k in range(2):
         for x in range(inputs):

@@ -4,15 +4,15 @@
     t_j <= P(j|x) <= e^epsilon t_j,   sum_j P(j|x) = 1,   sum_j v_j P(j|x) = x.
 
 An input between two knots is rounded to one of them at random, so its second moment is the chord's, and the variance
-between two knots bulges by theta (1 - theta) h^2 above the chord of theirs: the programme holds those points down too,
-so that V is the worst case of the mechanism that runs, not of a grid. By convexity the best mechanism may be taken
-mirror-symmetric, W(-y|-x) = W(y|x), which halves the programme; knots are even in number, so that 0 is none.
+between two knots rises by theta (1 - theta) h^2 above the chord between them. The programme includes those points too,
+so V is the worst case over all inputs and not only over the knots. By convexity the best mechanism may be taken
+mirror-symmetric, W(-y|-x) = W(y|x), which halves the programme; the number of knots is even, so that 0 is not a knot.
 
 The values of a small alphabet are optimised as well. The programme's duals give dV/dv_j exactly:
 
     dV/dv_j = sum_x P(j|x) (2 v_j nu_x - mu_x),
 
-with nu the weights of the second moments and mu those of the means; L-BFGS-B follows it from deterministic starts.
+where nu are the weights of the second moments and mu those of the means; L-BFGS-B follows it from fixed starts.
 
 Not in the papers: 4 % (epsilon = 0.5) to 30 % (epsilon = 8) below HM-NP [N-output paper, section 4.1]. With three
 outputs there is a closed form, `plateau` (the N-output paper's knots miss its flat part).
@@ -25,37 +25,45 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats
+from discreet.errors import DiscreetError
+from discreet.extras import require
 from discreet.optimize import interior, pricing
-from discreet.optimize.newton import Array, Ceiling
+from discreet.optimize.newton import Ceiling
 from discreet.optimize.programme import reach
 from discreet.optimize.repair import ExactTable, repair_on_alphabet, sound, tightened
 from discreet.privacy.exact import TOTAL, exp_below
 
-# Values are multiples of 2^-16 and knots of 2^-20: short dyadic numbers, which `repair` makes exactly unbiased.
 VALUE_UNIT = 2.0**-16
+"""Values are multiples of this: short dyadic numbers, which `repair` can make exactly unbiased."""
 KNOT_UNIT = 2.0**-20
+"""Knots are multiples of this, for the same reason."""
 
 
 @dataclass(frozen=True)
 class Minimax:
-    """A symmetric channel in floating point, and a proof of how good it is.
+    """A symmetric mechanism in floating point, and a proof of how good it is.
 
     Attributes
     ----------
-    worst_case_variance : over all real inputs.
-    objective : the same over the points that the programme holds down, which is what `slopes` are derivatives of.
-    lower_bound : no table on these knots has less, whatever its outputs.
-    slopes : d objective / d magnitude.
+    worst_case_variance : float
+        Over all real inputs.
+    objective : float
+        The same over the points in the programme; `slopes` are its derivatives.
+    lower_bound : float
+        No table on these knots has less, whatever its outputs.
+    slopes : array
+        d objective / d magnitude.
     """
 
-    knots: Array
-    values: Array
-    probabilities: Array
+    knots: Floats
+    values: Floats
+    probabilities: Floats
     epsilon: float
     worst_case_variance: float
     objective: float
     lower_bound: float
-    slopes: Array
+    slopes: Floats
     iterations: int
 
     @property
@@ -64,7 +72,7 @@ class Minimax:
         return (self.worst_case_variance - self.lower_bound) / self.worst_case_variance
 
 
-def worst_case_variance(knots: Array, values: Array, channel: Array) -> float:
+def worst_case_variance(knots: Floats, values: Floats, channel: Floats) -> float:
     """Return the largest variance over all real inputs, rounding between knots included, in closed form."""
     second = channel @ values**2
     slope = np.diff(second) / np.diff(knots)
@@ -72,20 +80,20 @@ def worst_case_variance(knots: Array, values: Array, channel: Array) -> float:
     return float((second[:-1] + slope * (where - knots[:-1]) - where**2).max())
 
 
-def default_knots(epsilon: float, most: int = 128) -> Array:
-    """Return 16 to 128 nearly uniform knots: enough for the rounding between them to cost less than 1 %."""
+def default_knots(epsilon: float, most: int = 128) -> Floats:
+    """Return 16 to 128 nearly uniform knots, enough for the rounding between them to cost less than 1 %."""
     half = min(8 if epsilon <= 0.5 else 16 if epsilon <= 1.5 else 32 if epsilon <= 6.5 else 64, most // 2)
     positive = np.round((2 * np.arange(half) + 1) / (2 * half - 1) / KNOT_UNIT) * KNOT_UNIT
     return np.concatenate([-positive[::-1], positive])
 
 
 def default_outputs(epsilon: float) -> int:
-    """Return the alphabet that comes within about half a percent of all real outputs."""
+    """Return how many outputs come within about half a percent of the limit."""
     return 16 if epsilon <= 2 else 32 if epsilon <= 4 else 64 if epsilon <= 6.5 else 128
 
 
-def _ceiling(positive: Array, points: int = 8) -> Ceiling:
-    """Hold the variance at 0, at every knot, and at points between the knots."""
+def _ceiling(positive: Floats, points: int = 8) -> Ceiling:
+    """Return the points where the variance counts: 0, every knot, and points between the knots."""
     size = positive.size
     theta = np.arange(points) / points
     first = np.repeat(np.arange(size - 1), points)
@@ -93,33 +101,33 @@ def _ceiling(positive: Array, points: int = 8) -> Ceiling:
     chords = np.zeros((first.size, size))
     chords[np.arange(first.size), first] = 1 - share
     chords[np.arange(first.size), first + 1] = share
-    # between -x_1 and x_1 the chord is level, so x = 0 is the worst
+    # Between -x_1 and x_1 the chord is level, so x = 0 is the worst.
     coefficients = np.vstack([np.eye(size)[:1], chords, np.eye(size)[-1:]])
     offsets = np.concatenate([[0.0], (chords @ positive) ** 2, [1.0]])
     return Ceiling(coefficients, offsets)
 
 
-def solve_minimax(epsilon: float, knots: Array, magnitudes: Array, *, tolerance: float = 1e-8) -> Minimax:
-    """Return the best symmetric channel with the outputs +-magnitudes (a magnitude 0 is one output).
+def solve_minimax(epsilon: float, knots: Floats, magnitudes: Floats, *, tolerance: float = 1e-8) -> Minimax:
+    """Return the best symmetric mechanism with the outputs +-magnitudes (a magnitude 0 is one output).
 
     The lower bound holds for every table on these knots, whatever its outputs.
     """
     half = knots.size // 2
     positive, ratio = knots[half:], math.exp(epsilon)
     if knots.size % 2 or not np.array_equal(knots, -knots[::-1]) or positive[-1] != 1:
-        raise ValueError("the knots must be mirror images of each other, from -1 to 1, without 0")
+        raise DiscreetError("knots must be mirror images of each other, from -1 to 1, without 0")
     y = np.sort(np.asarray(magnitudes, dtype=np.float64))
     if y[-1] < reach(epsilon):
-        raise ValueError(
-            f"no unbiased {epsilon:g}-LDP mechanism has outputs within {y[-1]:.6g}: they must reach"
-            f" C = (e^epsilon + 1)/(e^epsilon - 1) = {reach(epsilon):.6g}"
+        raise DiscreetError(
+            f"magnitudes must reach C = (e^epsilon + 1)/(e^epsilon - 1) = {reach(epsilon):.6g}, or no mechanism is"
+            f" unbiased at epsilon {epsilon:g}; the largest is {y[-1]:.6g}"
         )
     ceiling = _ceiling(positive)
     answer = interior.solve(y, ratio, positive, ceiling=ceiling, symmetric=True, tolerance=tolerance)
     own, mirrored = answer.entries[:half], answer.entries[half:]
     nu, mu = -answer.duals[2], answer.duals[1]
     slopes = 2 * y * (nu @ (own + mirrored)) - mu @ (own - mirrored)
-    # rows: x > 0 below -x, turned round; columns: -y, turned round, then y; a zero output merges its two halves
+    # Rows: the inputs -x in reverse order, then x > 0. Columns: -y in reverse order, then y; the halves of 0 merge.
     channel = np.block([[own[::-1, ::-1], mirrored[::-1]], [mirrored[:, ::-1], own]])
     values = np.concatenate([-y[::-1], y])
     if y[0] == 0:
@@ -127,7 +135,7 @@ def solve_minimax(epsilon: float, knots: Array, magnitudes: Array, *, tolerance:
         channel[:, size - 1] += channel[:, size]
         channel, values = np.delete(channel, size, axis=1), np.delete(values, size)
         values[size - 1] = 0.0
-    # weak duality for the full programme: the prior nu/2 on each side, minus what the offsets give back
+    # Weak duality for the full programme: the prior nu/2 on each side, minus what the offsets give back.
     weights = np.maximum(answer.weights, 0) / np.maximum(answer.weights, 0).sum()
     prior = np.maximum(weights @ ceiling.coefficients, 1e-15)
     prior, level, slope = (
@@ -147,25 +155,28 @@ def plateau(epsilon: float) -> tuple[float, float, float]:
     """
     c = math.exp(epsilon)
     if c < 3.5 * (1 - 1e-12):
-        raise ValueError(f"the closed form of three outputs holds from epsilon = ln 3.5 = 1.2528 on, not {epsilon:g}")
+        raise DiscreetError(
+            f"epsilon must be at least ln 3.5 = 1.2528 for the closed form of three outputs, not {epsilon:g}"
+        )
     a = 4 * (c + 2) / (4 * c - 3)
     return a, a / 4, 2 * a / (c - 1) + a * a / 4
 
 
 def solve_table(epsilon: float, outputs: int | None = None) -> ExactTable:
-    """Solve for the minimax table with (at most) the given number of outputs, and repair it exactly.
+    """Solve for the minimax table with (at most) the given number of outputs, and make it exact.
 
-    Deterministic; one to a few seconds. `tables.minimax_table` looks for a stored answer first.
+    Deterministic; takes one to a few seconds. `tables.minimax_table` looks for a stored answer first.
     """
     if not 0 < epsilon <= 16:
-        raise ValueError(f"epsilon must lie in (0, 16], not {epsilon!r}")
+        raise DiscreetError(f"epsilon must be between 0 and 16 for a minimax table, not {epsilon!r}")
     count = default_outputs(epsilon) if outputs is None else outputs
     if count < 2:
-        raise ValueError("a mechanism needs at least two outputs")
+        raise DiscreetError(f"outputs must be at least 2, not {count}")
     if count == 2:
         return _two(epsilon)
     if count == 3 and math.exp(tightened(epsilon)[-1]) >= 3.5:
         return _three(epsilon)
+    require("scipy", "scipy", f"A minimax mechanism for epsilon {epsilon:g}, which has no ready-made table,")
     from discreet.optimize.alphabet import optimised
 
     magnitudes = optimised(tightened(epsilon)[0], count)
@@ -183,11 +194,11 @@ def solve_table(epsilon: float, outputs: int | None = None) -> ExactTable:
     raise last
 
 
-def _dyadic(magnitudes: Array, least: float) -> Array:
+def _dyadic(magnitudes: Floats, least: float) -> Floats:
     """Round to multiples of VALUE_UNIT that reach `least` and whose differences have no odd divisor in common.
 
-    A transfer of one unit of weight changes the mean by a difference of two values: these then generate every mean
-    that a short dyadic knot asks for, exactly. (Three outputs have one difference only, and cannot.)
+    Moving one unit of weight changes the mean by a difference of two values. Together these differences then reach
+    every mean that a short dyadic knot needs, exactly. (Three outputs have only one difference, and cannot.)
     """
     steps = np.unique(np.round(magnitudes / VALUE_UNIT).astype(np.int64))
     steps[-1] = max(steps[-1], math.ceil(least / VALUE_UNIT) + 1)

@@ -1,4 +1,4 @@
-"""Newton's equations of a channel programme, and the point where they stand (see `interior` for the programme).
+"""Newton's equations of a channel programme, at one point of the path (see `interior` for the programme).
 
 Entries q_xy with floors t_y; `above` = q - t with dual alpha, `below` = e^epsilon t - q with dual beta. With
 A = alpha/above, B = beta/below, D = A + B and F = A + e^epsilon B, the equations for one output y read
@@ -16,35 +16,47 @@ from dataclasses import dataclass
 from types import ModuleType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.compiling import pays
 from discreet.optimize import plain
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """Points where the variance is held under V: coefficients @ second_moments - offsets <= V."""
+    """Points where the variance must stay below V: coefficients @ second_moments - offsets <= V."""
 
-    coefficients: Array
-    offsets: Array
+    coefficients: Floats
+    offsets: Floats
 
 
 @dataclass
 class Point:
-    """A point of the path, or a step along it; `entries` are q, above, below, alpha and beta, stacked."""
+    """A point of the path, or a step along it.
 
-    entries: Array
-    t: Array
-    duals: Array
-    free: Array  # second moments, then V (a ceiling only)
-    slack: Array
-    weight: Array  # dual of slack
+    Attributes
+    ----------
+    entries : array
+        q, above, below, alpha and beta, stacked.
+    t : array
+        Floors of the outputs.
+    duals : array
+        Duals of the moment rows, one line per moment.
+    free : array
+        Second moments, then V; empty without a ceiling.
+    slack, weight : array
+        What is left to the ceiling at each of its points, and the duals of that.
+    """
+
+    entries: Floats
+    t: Floats
+    duals: Floats
+    free: Floats
+    slack: Floats
+    weight: Floats
 
     @property
-    def q(self) -> Array:
+    def q(self) -> Floats:
         return np.asarray(self.entries[0])
 
     def gap(self) -> float:
@@ -71,26 +83,26 @@ class Point:
 class Rows:
     """The moment rows as a linear map: entries (inputs, outputs) -> moments (moments, groups), and its adjoint."""
 
-    def __init__(self, outputs: Array, groups: int, moments: int, symmetric: bool) -> None:
+    def __init__(self, outputs: Floats, groups: int, moments: int, symmetric: bool) -> None:
         self.features = np.vander(outputs, moments, increasing=True).T.copy()
         self.powers = np.vander(outputs, 2 * moments - 1, increasing=True)
         self.signs = np.array([(-1.0) ** m for m in range(moments)])[:, None]
         self.symmetric, self.groups, self.moments = symmetric, groups, moments
 
-    def fold(self, lines: Array, signs: Array | float) -> Array:
+    def fold(self, lines: Floats, signs: Floats | float) -> Floats:
         if not self.symmetric:
             return lines
         return np.asarray(lines[..., : self.groups] + signs * lines[..., self.groups :])
 
-    def apply(self, entries: Array) -> Array:
+    def apply(self, entries: Floats) -> Floats:
         return self.fold(self.features @ entries.T, self.signs)
 
-    def adjoint(self, duals: Array) -> Array:
+    def adjoint(self, duals: Floats) -> Floats:
         if self.symmetric:
             duals = np.concatenate([duals, self.signs * duals], axis=1)
         return np.asarray(duals.T @ self.features)
 
-    def schur(self, inverse: Array, mix: Array, stiffness: Array) -> tuple[Array, Array]:
+    def schur(self, inverse: Floats, mix: Floats, stiffness: Floats) -> tuple[Floats, Floats]:
         """Return the upper half of sum_y u_y u_y' / stiffness_y plus diagonal blocks, and the matrix of the u_y."""
         from scipy.linalg.blas import dsyrk
 
@@ -120,10 +132,10 @@ class Newton:
         self.schur, self.arms = rows.schur(self.parts[2], self.parts[3], self.stiffness)
         self.norm = 1.0 / np.sqrt(np.diag(self.schur))
         scaled = self.schur * self.norm[:, None] * self.norm
-        for shift in (0.0, 1e-14, 1e-13, 1e-12, 1e-10):  # the last iterations lose the smallest eigenvalues
+        for shift in (0.0, 1e-14, 1e-13, 1e-12, 1e-10):  # in the last iterations the smallest eigenvalues are lost
             shifted = scaled + shift * np.eye(self.norm.size) if shift else scaled
             self.factor, failed = dpotrf(shifted, clean=0)
-            if not failed and self.factor.diagonal().min() > 5e-8:  # a smaller pivot is rounding, and may be anything
+            if not failed and self.factor.diagonal().min() > 5e-8:  # a smaller pivot is only rounding
                 break
         else:
             raise np.linalg.LinAlgError("Newton's equations are singular")
@@ -139,8 +151,8 @@ class Newton:
             core[:-1, :-1] += self.lever[self.tail]
             self.core = core
 
-    def backward(self, right: Array) -> Array:
-        """Solve with the Schur complement; one refinement."""
+    def backward(self, right: Floats) -> Floats:
+        """Solve with the Schur complement, with one step of refinement."""
         from scipy.linalg.blas import dsymm
         from scipy.linalg.lapack import dpotrs
 
@@ -149,10 +161,10 @@ class Newton:
         rest = right - dsymm(1.0, self.schur, answer).reshape(right.shape)
         return np.asarray(answer + dpotrs(self.factor, rest * norm)[0] * norm)
 
-    def direction(self, targets: Array, to_slack: Array) -> tuple[Point, float, float]:
-        """Step towards the targets of alpha above and beta below, and weight slack = to_slack.
+    def direction(self, targets: Floats, to_slack: Floats) -> tuple[Point, float, float]:
+        """Return the step towards the targets of alpha above and beta below, and weight slack = to_slack.
 
-        Also return how far it may be gone until a value or a dual is zero.
+        Also return how far one can go until a value or a dual is zero.
         """
         kernels, at, rows = self.problem.kernels, self.at, self.problem.rows
         ratio, spread = self.problem.ratio, self.problem.spread
@@ -197,7 +209,13 @@ class Problem:
     """One programme, its outputs scaled into [-1, 1]."""
 
     def __init__(
-        self, outputs: Array, ratio: float, means: Array, cost: Array | None, ceiling: Ceiling | None, symmetric: bool
+        self,
+        outputs: Floats,
+        ratio: float,
+        means: Floats,
+        cost: Floats | None,
+        ceiling: Ceiling | None,
+        symmetric: bool,
     ) -> None:
         self.unit, self.ratio, self.ceiling = float(np.abs(outputs).max()), ratio, ceiling
         groups, self.symmetric = means.size, symmetric
@@ -213,7 +231,7 @@ class Problem:
 
     def start(self) -> Point:
         count = self.shape[1]
-        each = (0.5 if self.symmetric else 1.0) / count  # half of the outputs of a mirrored programme are left out
+        each = (0.5 if self.symmetric else 1.0) / count  # a mirrored programme leaves out half of the outputs
         q, t = np.full(self.shape, each), np.full(count, 2 * each / (1 + self.ratio))
         level = float(np.abs(self.cost).max()) + (1e-2 if self.ceiling is None else 1.0 / self.rows.groups)
         points = self.offsets.size
@@ -227,7 +245,7 @@ class Problem:
         entries = np.array([q, q - t, self.ratio * t - q, alpha, alpha / self.ratio])
         return Point(entries, t, duals, free, slack, np.full(points, 1 / (points or 1)))
 
-    def missing(self, at: Point) -> Array:
+    def missing(self, at: Point) -> Floats:
         moments = self.rows.apply(at.q)
         targets = self.targets if self.ceiling is None else np.vstack([self.targets, at.free[:-1]])
         return np.asarray(targets - moments)

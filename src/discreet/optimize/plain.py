@@ -54,6 +54,6 @@ def second_order(step: Floats, aim: float, most: float, targets: Floats) -> None
 
 
 def centre(entries: Floats, step: Floats, primal: float, dual: float, aim: float, targets: Floats) -> None:
-    """Move targets as Gondzio does: products that a longer step would leave far from the aim are to come back."""
+    """Move targets as Gondzio does, to bring back products that a longer step would leave far from the aim."""
     product = (entries[1:3] + primal * step[1:3]) * (entries[3:5] + dual * step[3:5])
     targets += np.maximum(np.clip(product, 0.1 * aim, 10 * aim) - product, -10 * aim)

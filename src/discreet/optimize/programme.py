@@ -4,14 +4,14 @@
     sum_y q(y|x_i) = 1,   sum_y y q(y|x_i) = x_i                         [AAA, section 4.2, eq. 10 and 14]
 
 Eq. 14 as printed lacks the unbiasedness of eq. 10 and every constraint on its tails: it is neither unbiased nor
-private. Here one finite alphabet serves all inputs, and one floor t_y an output replaces the pairs of inputs, so the
-constraints are those of privacy and no others.
+private. Here all inputs share one finite alphabet, and one floor t_y per output replaces a constraint for every pair of
+inputs, so the constraints are exactly those of privacy.
 
 The alphabet must reach C = (e^epsilon + 1)/(e^epsilon - 1) on both sides: if u bounds the outputs, u - Y >= 0 has
 means u - 1 and u + 1 at the ends, whose ratio privacy limits to e^epsilon. Reaching it is enough (Duchi's two outputs).
 
-Three alphabets: given outputs, the paper's lattice (`lattice_outputs`), and free outputs: all real y, found by
-`pricing`; at most 2(N+1) are ever needed.
+The alphabet may be given, or be the paper's lattice (`lattice_outputs`), or be free: then all real outputs are allowed,
+`pricing` finds those that help, and at most 2(N+1) are ever needed.
 """
 
 from __future__ import annotations
@@ -22,29 +22,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from discreet.arrays import Floats
+from discreet.errors import DiscreetError
 from discreet.optimize import interior, pricing
-from discreet.optimize.newton import Array
 from discreet.optimize.repair import ExactTable, repair_on_alphabet, repair_with_extremes, tightened
 
-# A prior of exact zeros leaves rows whose cost is nothing, and the optimum is a face: this much uniform picks a point.
 FLOOR = 1e-9
-# Free outputs have so many bits: with them `repair` makes every mean exact, and the variance does not notice.
+"""Share of a uniform prior that is mixed in: rows of prior zero would cost nothing, and the optimum not be unique."""
 BITS = 29
+"""Bits of a free output: few enough for `repair` to make every mean exact, and enough not to change the variance."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A channel in floating point with a proof of how good it is. `repair` makes an exact table of it.
+    """A mechanism in floating point, with a proof of how good it is; `repair` makes an exact table of it.
 
     Attributes
     ----------
-    objective : prior-expected variance on the knots, sum_i p_i (E[y^2|x_i] - x_i^2).
-    lower_bound : no channel on these knots and this alphabet (all real outputs when they were free) has less.
+    objective : float
+        Expected variance under the prior, on the knots: sum_i p_i (E[y^2|x_i] - x_i^2).
+    lower_bound : float
+        No mechanism on these knots and this alphabet (on any outputs, if they were free) has less.
     """
 
-    knots: Array
-    values: Array
-    probabilities: Array
+    knots: Floats
+    values: Floats
+    probabilities: Floats
     epsilon: float
     objective: float
     lower_bound: float
@@ -61,17 +64,17 @@ def reach(epsilon: float) -> float:
     return 1.0 / math.tanh(epsilon / 2)
 
 
-def check_reach(outputs: Array, epsilon: float) -> None:
-    """Raise ValueError if no unbiased mechanism has this alphabet."""
+def check_reach(outputs: Floats, epsilon: float) -> None:
+    """Raise an error if no unbiased mechanism has this alphabet."""
     least = reach(epsilon)
     if outputs.max() < least * (1 - 1e-15) or outputs.min() > -least * (1 - 1e-15):
-        raise ValueError(
-            f"no unbiased {epsilon:g}-LDP mechanism has outputs in [{outputs.min():.6g}, {outputs.max():.6g}]: they"
-            f" must reach C = (e^epsilon + 1)/(e^epsilon - 1) = {least:.6g} on both sides of zero"
+        raise DiscreetError(
+            f"outputs must reach C = (e^epsilon + 1)/(e^epsilon - 1) = {least:.6g} on both sides of zero, or no"
+            f" mechanism is unbiased at epsilon {epsilon:g}; these lie in [{outputs.min():.6g}, {outputs.max():.6g}]"
         )
 
 
-def lattice_outputs(sigma: float, q: float) -> Array:
+def lattice_outputs(sigma: float, q: float) -> Floats:
     """Return the paper's lattice of step sigma that every input reaches with noise in [-q, q]: [-(q-1), q-1].
 
     The noise of an input x_i covers sigma * {-M..M} with M sigma = q (AAA, section 7.2: q = |A|/|X|); the outputs
@@ -79,38 +82,40 @@ def lattice_outputs(sigma: float, q: float) -> Array:
     """
     cells = round(2 / sigma)
     if abs(cells * sigma - 2) > 1e-9:
-        raise ValueError(f"sigma must divide 2, the width of [-1, 1]; {sigma:g} does not")
+        raise DiscreetError(f"sigma must divide 2, the width of [-1, 1], not be {sigma:g}")
     steps = math.floor(q / sigma + 1e-9)
     return np.asarray(np.arange(cells - steps, steps + 1) * (2.0 / cells) - 1.0, dtype=np.float64)
 
 
-def checked(knots: ArrayLike, prior: ArrayLike, epsilon: float) -> tuple[Array, Array]:
-    """Return knots and normalised prior as arrays, or raise ValueError."""
+def checked(knots: ArrayLike, prior: ArrayLike, epsilon: float) -> tuple[Floats, Floats]:
+    """Return the knots and the normalised prior as arrays, or raise an error."""
     x, p = np.asarray(knots, dtype=np.float64), np.asarray(prior, dtype=np.float64)
     if x.ndim != 1 or x.size < 2 or x[0] != -1 or x[-1] != 1 or (np.diff(x) <= 0).any():
-        raise ValueError("knots must increase from -1 to 1")
+        raise DiscreetError("knots must increase from -1 to 1")
     if p.shape != x.shape or not np.isfinite(p).all() or (p < 0).any() or p.sum() <= 0:
-        raise ValueError(f"the prior must give one non-negative weight to each of the {x.size} knots")
+        raise DiscreetError(f"prior must have one non-negative weight for each of the {x.size} knots, not all zero")
     if not 0 < epsilon < 30:
-        raise ValueError(f"epsilon must lie in (0, 30), not {epsilon!r}")
+        raise DiscreetError(f"epsilon must be between 0 and 30, not {epsilon!r}")
     return x, p / p.sum()
 
 
-def _given(x: Array, p: Array, epsilon: float, y: Array, tolerance: float, everywhere: bool) -> tuple[Solution, Array]:
+def _given(
+    x: Floats, p: Floats, epsilon: float, y: Floats, tolerance: float, everywhere: bool
+) -> tuple[Solution, Floats]:
     """Solve on the outputs y; the bound is for them, or for all real outputs. Also return the duals."""
     ratio, fixed = math.exp(epsilon), float(p @ x**2)
     smooth = smoothed(p)
     answer = interior.solve(y, ratio, x, cost=np.outer(smooth, y**2), base=float(smooth @ x**2), tolerance=tolerance)
     second = answer.entries @ y**2
     bound = pricing.lower_bound(x, smooth, answer.duals, ratio, None if everywhere else y)
-    # the bound is one for the smoothed prior, which the found channel pays less than a millionth more for
+    # The bound is for the smoothed prior, under which this mechanism costs less than a millionth more.
     bound -= float((smooth - p) @ second)
     found = Solution(x, y, answer.entries, epsilon, float(p @ second) - fixed, bound - fixed, answer.iterations)
     return found, answer.duals
 
 
-def smoothed(prior: Array) -> Array:
-    """Return the prior with a trace of the uniform one."""
+def smoothed(prior: Floats) -> Floats:
+    """Return the prior with a trace of a uniform one."""
     return np.asarray((prior + FLOOR) / (1 + FLOOR * prior.size))
 
 
@@ -124,11 +129,29 @@ def solve(
     gap: float = 1e-5,
     rounds: int = 16,
 ) -> Solution:
-    """Return the channel of least expected variance under the prior, on the given outputs or on free ones.
+    """Return the mechanism of least expected variance under the prior, on the given outputs or on free ones.
 
-    Free outputs start as a uniform grid past C; then outputs without mass leave and the minimisers of the exact
-    pricing enter, until no output on the real line could gain more than `gap`, or the rounds are over (the bound
-    says how far that came). At last neighbours are merged until 2(N+1) are left, and their channel is solved anew.
+    Free outputs start as a uniform grid that reaches beyond C. Then outputs without mass leave and the minimisers of
+    the exact pricing enter, until no output on the real line could gain more than `gap`, or the rounds are over (the
+    bound then says how far it came). Finally neighbours are merged until 2(N+1) are left, and the programme is solved
+    once more.
+
+    Parameters
+    ----------
+    knots : array
+        Inputs, increasing from -1 to 1.
+    prior : array
+        Weight of each knot.
+    epsilon : float
+        The privacy parameter.
+    outputs : array, optional
+        The alphabet; free unless given.
+    tolerance : float
+        Relative accuracy of the last programme.
+    gap : float
+        Relative gap to the lower bound that free outputs aim for.
+    rounds : int
+        Most rounds of pricing.
 
     Examples
     --------
@@ -145,7 +168,7 @@ def solve(
     best: Solution | None = None
     bound, iterations, left = -np.inf, 0, 1e-2
     for _ in range(rounds):
-        # duals in the middle of what is still possible point to better outputs than those of a corner
+        # Duals from the middle of what is still possible point to better outputs than those of a corner.
         found, duals = _given(x, p, epsilon, y, max(1e-6, left / 10), everywhere=True)
         bound, iterations = max(bound, found.lower_bound), iterations + found.iterations
         if best is None or found.objective < best.objective:
@@ -162,13 +185,13 @@ def solve(
     found, _ = _given(x, p, epsilon, y, tolerance, everywhere=True)
     heavy = found.probabilities.max(0) > 1e-6
     if not heavy[1:-1].all():
-        heavy[[0, -1]] = True  # the reach
+        heavy[[0, -1]] = True  # these two reach C
         found, _ = _given(x, p, epsilon, y[heavy], tolerance, everywhere=True)
     bound = max(bound, found.lower_bound)
     return replace(found, lower_bound=bound, iterations=iterations + found.iterations)
 
 
-def short(values: Array) -> Array:
+def short(values: Floats) -> Floats:
     """Round increasing values to dyadic numbers of `BITS` bits, the ends outwards.
 
     Examples
@@ -181,7 +204,7 @@ def short(values: Array) -> Array:
     return np.unique(np.concatenate([[np.floor(scaled[0])], np.rint(scaled[1:-1]), [np.ceil(scaled[-1])]])) * unit
 
 
-def _refined(found: Solution, worth: Array, where: Array) -> Array:
+def _refined(found: Solution, worth: Floats, where: Floats) -> Floats:
     """Keep the outputs with mass and the two ends, and add the local minima of the pricing."""
     heavy = found.probabilities.max(0) > 1e-5
     heavy[[0, -1]] = True
@@ -190,7 +213,7 @@ def _refined(found: Solution, worth: Array, where: Array) -> Array:
     return np.unique(np.round(np.concatenate([found.values[heavy], where[dips]]), 10))
 
 
-def merged(values: Array, mass: Array, most: int) -> Array:
+def merged(values: Floats, mass: Floats, most: int) -> Floats:
     """Merge neighbouring values where it changes least (Ward) until at most `most`, all distinct, are left."""
     values, mass = values.copy(), mass.copy()
     least = 1e-6 * float(np.abs(values).max())
@@ -213,11 +236,11 @@ def merged(values: Array, mass: Array, most: int) -> Array:
 def adaptive_table(
     knots: ArrayLike, prior: ArrayLike, epsilon: float, outputs: ArrayLike | None = None
 ) -> tuple[ExactTable, Solution]:
-    """Return the exact integer table of adaptive additive noise, and the solution it was repaired from.
+    """Return the exact table of adaptive additive noise, and the solution that it was made from.
 
-    The programme is solved for an epsilon smaller by a millionth, which gives `repair` room to make rows, means and
-    ratios exact on the same alphabet (objective +3e-6 at most). An alphabet that reaches C but not the C of that
-    smaller epsilon gets two more outputs instead.
+    The programme is solved for an epsilon that is smaller by a millionth, which gives `repair` room to make rows, means
+    and ratios exact on the same alphabet (the objective rises by at most 3e-6). An alphabet that reaches C, but not the
+    C of that smaller epsilon, gets two more outputs instead.
     """
     x, p = checked(knots, prior, epsilon)
     if outputs is not None:
@@ -226,7 +249,7 @@ def adaptive_table(
         try:
             found = solve(x, p, inner, outputs)
             return repair_on_alphabet(x, found.values, found.probabilities, epsilon), found
-        except (ArithmeticError, ValueError):
+        except (ArithmeticError, DiscreetError):
             continue
     found = solve(x, p, epsilon, outputs)
     return repair_with_extremes(x, found.values, found.probabilities, epsilon), found

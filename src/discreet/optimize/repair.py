@@ -1,20 +1,20 @@
-"""From a solver's floating-point channel to an exact integer table; and the exact check that nothing passes without.
+"""Make an exact table of whole weights from a solver's floating-point answer, and check it exactly.
 
 A table has knots x_i, output values v_j and integer weights W_ij, whose rows sum to TOTAL = 2^48. In rationals,
 
     epsilon-LDP  iff  max_i W_ij / min_i W_ij <= e^epsilon for every j,    unbiased  iff  sum_j W_ij v_j = TOTAL x_i.
 
-Solvers miss both by 1e-12 to 1e-8, and clipping what they return breaks privacy by any amount (a column of mass 1e-13
-may have ratio infinity). Two repairs:
+Solvers miss both by 1e-12 to 1e-8, and clipping what they return can break privacy by any amount (a column of mass
+1e-13 may have an infinite ratio). There are two repairs:
 
-* `repair_on_alphabet` adds no output. It wants a channel solved for a slightly smaller epsilon (`tightened`): between
-  the column's floor and e^epsilon times it every entry then has room to move, and rows and means are restored by
+* `repair_on_alphabet` adds no output. It needs a channel solved for a slightly smaller epsilon (`tightened`). Between
+  the column's floor and e^epsilon times the floor every entry then has room to move, and rows and means are restored by
   moving a few units between outputs. The mean is *exactly* right whenever the values are short dyadic numbers (their
   differences then generate all small integers, by Euclid's algorithm); otherwise it is off by less than 2^-48 units.
-* `repair_with_extremes` wants nothing: it scales the channel by 1 - kappa and lets two more outputs, just beyond
-  +-C, take what is missing from the rows and from the means (notes on AAA, section 1.5).
+* `repair_with_extremes` takes any channel. It scales the channel by 1 - kappa, and two more outputs just beyond +-C
+  take what is missing from the rows and from the means (notes on AAA, section 1.5).
 
-Either raises ArithmeticError rather than return a table that does not verify.
+Both raise ArithmeticError rather than return a table that is not sound.
 """
 
 from __future__ import annotations
@@ -25,35 +25,34 @@ from fractions import Fraction
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.optimize.newton import Array
+from discreet.arrays import Counts, Floats
 from discreet.privacy.exact import TOTAL, exp_below
 
 LARGEST_BIAS = Fraction(1, 10**12)
-# Pairs of transfers tried to make a mean exact: among short dyadic values one of the first does it, among others none.
+"""Largest bias of a sound table."""
 ATTEMPTS = 2000
-Integers = NDArray[np.int64]
+"""Pairs of transfers tried to make a mean exact; for short dyadic values one of the first succeeds, otherwise none."""
 
 
 @dataclass(frozen=True)
 class ExactTable:
     """Knots, values and integer weights that passed `verify` at `epsilon`."""
 
-    knots: Array
-    values: Array
-    weights: Integers
+    knots: Floats
+    values: Floats
+    weights: Counts
     epsilon: float
 
     @property
-    def probabilities(self) -> Array:
+    def probabilities(self) -> Floats:
         """The channel in floating point."""
         return np.asarray(self.weights / TOTAL)
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a table is, exactly: its largest likelihood ratio, its largest bias, and whether it may be used."""
+    """What is exactly true of a table: its largest likelihood ratio, its largest bias, and whether it may be used."""
 
     ratio: Fraction
     bias: Fraction
@@ -66,15 +65,15 @@ class Verification:
         return self.private and self.bias <= LARGEST_BIAS and all(total == TOTAL for total in self.row_sums)
 
 
-def integers(values: Array) -> tuple[list[int], int]:
+def integers(values: Floats) -> tuple[list[int], int]:
     """Return integers V and a shift L with values = V / 2^L exactly."""
     fractions = [Fraction(float(value)) for value in values]
     unit = max((fraction.denominator for fraction in fractions), default=1)
     return [int(fraction * unit) for fraction in fractions], unit.bit_length() - 1
 
 
-def verify(knots: Array, values: Array, weights: Integers, epsilon: float) -> Verification:
-    """Check a table in rational arithmetic; floats count with their exact binary value."""
+def verify(knots: Floats, values: Floats, weights: Counts, epsilon: float) -> Verification:
+    """Check a table in rational arithmetic; floats stand for their exact binary values."""
     table = [[int(weight) for weight in row] for row in weights]
     numbers, shift = integers(values)
     bias = Fraction(0)
@@ -90,23 +89,26 @@ def verify(knots: Array, values: Array, weights: Integers, epsilon: float) -> Ve
 
 
 def tightened(epsilon: float) -> tuple[float, ...]:
-    """Return the epsilons to solve for, so that `repair_on_alphabet` has room; the first that succeeds is best.
+    """Return the epsilons to solve for so that `repair_on_alphabet` has room, the best first.
 
-    The first costs about 2e-6 of the variance; the others are for channels whose rows came out badly.
+    The first costs about 2e-6 of the variance; the others are for channels whose rows are less accurate.
     """
     return tuple(epsilon - share * min(epsilon, 1.0) for share in (5e-7, 1e-5, 1e-4))
 
 
 def repair_on_alphabet(
-    knots: Array, values: Array, channel: Array, epsilon: float, *, symmetric: bool = False
+    knots: Floats, values: Floats, channel: Floats, epsilon: float, *, symmetric: bool = False
 ) -> ExactTable:
     """Make a channel solved at `tightened(epsilon)` exact, on its own alphabet.
 
     Parameters
     ----------
-    knots, values, channel : the channel, rows being knots; rows and means need to be right to about 1e-8 only.
-    symmetric : whether to return W(-y|-x) = W(y|x) exactly; knots and values must then be mirror images, and no
-        knot may be 0.
+    knots, values, channel : array
+        The channel, one row per knot; rows and means need to be right to about 1e-8 only.
+    epsilon : float
+        What the table must satisfy.
+    symmetric : bool
+        Whether to return W(-y|-x) = W(y|x) exactly; knots and values must then be mirror images, and no knot be 0.
     """
     bound = exp_below(epsilon)
     channel = np.clip(channel, 1e-300, None)
@@ -125,8 +127,8 @@ def repair_on_alphabet(
     return sound(knots, values, weights, epsilon)
 
 
-def _balanced(knots: Array, values: Array, weights: Integers, floors: Integers, caps: Integers) -> Integers:
-    """Restore sums and means to a few units: every entry moves by its room times an affine function of its value."""
+def _balanced(knots: Floats, values: Floats, weights: Counts, floors: Counts, caps: Counts) -> Counts:
+    """Restore sums and means to a few units: each entry moves by its room times an affine function of its value."""
     for _ in range(20):
         lost = TOTAL - weights.sum(1).astype(np.float64)
         bias = knots * TOTAL - weights @ values
@@ -136,18 +138,18 @@ def _balanced(knots: Array, values: Array, weights: Integers, floors: Integers, 
         level, slope, bend = room.sum(1), room @ values, room @ values**2
         spread = level * bend - slope**2
         if (spread <= 1e-12 * level * bend).any():
-            break  # some row has no two outputs with room: what is left is for the caller to refuse
+            break  # some row has no two outputs with room; the caller then refuses the table
         first, second = (bend * lost - slope * bias) / spread, (level * bias - slope * lost) / spread
         moves = np.rint(room * np.clip(first[:, None] + np.outer(second, values), -0.5, 0.5))
         weights = np.clip(weights + moves.astype(np.int64), floors, caps)
     return weights
 
 
-def _settle(row: Integers, numbers: list[int], goal: int, floors: Integers, caps: Integers) -> None:
+def _settle(row: Counts, numbers: list[int], goal: int, floors: Counts, caps: Counts) -> None:
     """Make one row sum to TOTAL and its mean as exact as its values allow, by moving units between outputs."""
     room = np.minimum(row - floors, caps - row)
     ranked = [int(j) for j in np.argsort(-room, kind="stable")]
-    # enough of them for their differences to generate every integer that those of the whole alphabet do
+    # Take enough of them for their differences to generate every integer that those of the whole alphabet do.
     apart = [numbers[j] - numbers[ranked[0]] for j in ranked]
     count = 8
     while count < len(ranked) and math.gcd(*apart[:count]) != math.gcd(*apart):
@@ -155,7 +157,7 @@ def _settle(row: Integers, numbers: list[int], goal: int, floors: Integers, caps
     order = ranked[:count]
     row[order[0]] += TOTAL - int(row.sum())
     rest = goal - sum(int(w) * v for w, v in zip(row, numbers, strict=True))
-    # a transfer of one unit from a to b adds numbers[b] - numbers[a] to the mean
+    # Moving one unit from a to b adds numbers[b] - numbers[a] to the mean.
     pairs = [(numbers[b] - numbers[a], a, b) for a in order for b in order if numbers[b] > numbers[a]]
     pairs.sort(reverse=True)
     rest = _nearer(row, rest, pairs, floors, caps)
@@ -178,8 +180,8 @@ def _settle(row: Integers, numbers: list[int], goal: int, floors: Integers, caps
             return
 
 
-def _nearer(row: Integers, rest: int, pairs: list[tuple[int, int, int]], floors: Integers, caps: Integers) -> int:
-    """Transfer whole units, large differences first, as far as half of the room goes; return what is left."""
+def _nearer(row: Counts, rest: int, pairs: list[tuple[int, int, int]], floors: Counts, caps: Counts) -> int:
+    """Move whole units, large differences first, using at most half of the room; return what is left."""
     for difference, a, b in pairs:
         amount = round(Fraction(rest, difference))
         source, sink = (a, b) if amount > 0 else (b, a)
@@ -191,8 +193,8 @@ def _nearer(row: Integers, rest: int, pairs: list[tuple[int, int, int]], floors:
     return rest
 
 
-def repair_with_extremes(knots: Array, values: Array, channel: Array, epsilon: float) -> ExactTable:
-    """Make any nearly feasible channel exact by means of two more outputs, just beyond +-C."""
+def repair_with_extremes(knots: Floats, values: Floats, channel: Floats, epsilon: float) -> ExactTable:
+    """Make any nearly feasible channel exact with two more outputs, just beyond +-C."""
     bound = exp_below(epsilon)
     ratio = float(bound)
     extreme = math.ceil(1.01 / math.tanh(epsilon / 2) * 4096) / 4096
@@ -221,7 +223,7 @@ def repair_with_extremes(knots: Array, values: Array, channel: Array, epsilon: f
     raise ArithmeticError("the channel is too far from feasible to be repaired")
 
 
-def sound(knots: Array, values: Array, weights: Integers, epsilon: float) -> ExactTable:
+def sound(knots: Floats, values: Floats, weights: Counts, epsilon: float) -> ExactTable:
     """Return the table if it verifies exactly; raise ArithmeticError otherwise."""
     found = verify(knots, values, weights, epsilon)
     if not found.sound:

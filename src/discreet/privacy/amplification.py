@@ -1,7 +1,7 @@
 """Amplification by shuffling: what n anonymous, shuffled reports reveal of one person, as (epsilon, delta).
 
-If a shuffler that everybody trusts removes names and order, each epsilon0-LDP report hides among the others. Seen as a
-whole, the shuffled reports are no easier to tell apart, for two values of one person, than
+If a shuffler that everybody trusts removes names and order, each epsilon0-LDP report hides among the others. For two
+values of one person, the shuffled reports as a whole are no easier to tell apart than
 
     (A + D, C - A + 1 - D)   and   (A + 1 - D, C - A + D),     C ~ Bin(n - 1, e^-epsilon0),  A ~ Bin(C, 1/2),
                                                                 D ~ Bern(e^epsilon0 / (e^epsilon0 + 1))
@@ -11,7 +11,7 @@ here, rounded up. The closed form of the same paper (theorem III.1) is larger, a
 epsilon0 <= ln(n / (16 ln(2/delta))). The authors' later bound (2022, C ~ Bin(n - 1, 2/(e^epsilon0 + 1))) is *not* used:
 its erratum restricts it to a class of randomisers that ours need not belong to.
 
-It is an extra, never the guarantee: without the shuffler, each person still has epsilon0.
+This comes on top of the guarantee and does not replace it: without the shuffler, each person still has epsilon0.
 """
 
 import math
@@ -19,31 +19,34 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import Floats
 from discreet.errors import DiscreetError
+from discreet.extras import require
 from discreet.privacy.exact import check_epsilon
 
 _BLOCKS = 2000
+"""Values of C are grouped into about this many blocks."""
 _SIGMAS = 12.0
+"""Values of C beyond this many standard deviations are put into the end blocks."""
 _SLACK = 1e-11
-"""Relative rounding of the incomplete beta function, with room to spare."""
+"""A safe bound on the relative rounding error of the incomplete beta function."""
 
 
 @dataclass(frozen=True)
 class Amplification:
-    """What shuffling gives.
+    """The privacy of shuffled reports.
 
     Attributes
     ----------
     epsilon_local : float
-        Of each report, before shuffling.
+        Privacy of each report, before shuffling.
     n : int
         Number of shuffled reports.
     delta : float
         Probability with which ``epsilon`` may fail.
     epsilon : float
-        Of the shuffled reports: numerical bound, never above ``epsilon_local``.
+        Privacy of the shuffled reports: a numerical bound, never above ``epsilon_local``.
     closed_form : float or None
         The closed formula, where its condition holds.
     """
@@ -55,7 +58,7 @@ class Amplification:
     closed_form: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
+        """Return the result as values ready for JSON."""
         return {
             "epsilon_local": self.epsilon_local,
             "n": self.n,
@@ -77,11 +80,11 @@ def shuffle(epsilon: float, n: int, delta: float = 1e-6) -> Amplification:
     Parameters
     ----------
     epsilon : float
-        Of each report.
+        Privacy of each report.
     n : int
         Number of people whose reports are shuffled together; each sends one.
     delta : float
-        Allowed probability of failure; well below 1/n is usual.
+        Allowed probability of failure; usually well below 1/n.
 
     Examples
     --------
@@ -92,9 +95,9 @@ def shuffle(epsilon: float, n: int, delta: float = 1e-6) -> Amplification:
     """
     local = check_epsilon(epsilon)
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise DiscreetError(f"n is {n!r}; allowed is a whole number of reports from 1")
+        raise DiscreetError(f"n must be a whole number of at least 1, not {n!r}")
     if not isinstance(delta, float) or not 1e-300 < delta < 1:
-        raise DiscreetError(f"delta is {delta!r}; allowed is a number between 0 and 1, such as 1e-6")
+        raise DiscreetError(f"delta must be a number between 0 and 1, such as 1e-6, not {delta!r}")
     count = int(n)
     closed = closed_form(local, count, delta)
     low, high = 0.0, local if closed is None else min(closed, local)
@@ -123,7 +126,7 @@ def closed_form(epsilon: float, n: int, delta: float) -> float | None:
 def shuffled_delta(epsilon_local: float, n: int, epsilon: float) -> float:
     """Return a delta with which n shuffled reports are (epsilon, delta)-private, rounded up.
 
-    Clones can only help (one more is a post-processing), so within a block of values of C the fewest are taken.
+    More clones can only help (one more is post-processing), so each block of values of C counts as its smallest.
     """
     if epsilon >= epsilon_local:
         return 0.0
@@ -137,32 +140,30 @@ def shuffled_delta(epsilon_local: float, n: int, epsilon: float) -> float:
     return min(1.0, float(masses @ _delta_with_clones(fewest, epsilon_local, epsilon)))
 
 
-def _binomial_below(counts: npt.NDArray[np.float64], n: int, p: float) -> npt.NDArray[np.float64]:
+def _binomial_below(counts: Floats, n: int, p: float) -> Floats:
     """Return P(Bin(n, p) < count) for whole counts from 0 to n."""
-    from scipy.special import betainc
-
+    betainc = require("scipy.special", "scipy", "The privacy of shuffled reports").betainc
     inner = np.maximum(counts, 1.0)
-    return np.where(counts == 0, 0.0, betainc(n - inner + 1, inner, 1 - p))
+    return np.asarray(np.where(counts == 0, 0.0, betainc(n - inner + 1, inner, 1 - p)))
 
 
-def _delta_with_clones(clones: npt.NDArray[np.float64], local: float, epsilon: float) -> npt.NDArray[np.float64]:
+def _delta_with_clones(clones: Floats, local: float, epsilon: float) -> Floats:
     """Return the hockey-stick divergence for each number of clones.
 
     With q = e^local/(e^local + 1) and B = Bin(c, 1/2): P(a) = q B(a-1) + (1-q) B(a), Q(a) = (1-q) B(a-1) + q B(a). The
     likelihood ratio grows with a, so the best event is {a >= cut}.
     """
-    from scipy.special import betainc
-
+    betainc = require("scipy.special", "scipy", "The privacy of shuffled reports").betainc
     q, grown = 1 / (1 + math.exp(-local)), math.exp(epsilon)
     gain, loss = q - grown * (1 - q), grown * q - (1 - q)
     if gain <= 0:
         return np.zeros_like(clones)
     cut = np.floor(loss / (loss + gain) * (clones + 1)) + 1
 
-    def tail(k: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:  # P(Bin(c, 1/2) >= k)
+    def tail(k: Floats) -> Floats:  # P(Bin(c, 1/2) >= k)
         inner = np.clip(k, 1.0, np.maximum(clones, 1.0))
         inside = betainc(inner, np.maximum(clones - inner + 1, 1.0), 0.5)
-        return np.where(k <= 0, 1.0, np.where(k > clones, 0.0, inside))
+        return np.asarray(np.where(k <= 0, 1.0, np.where(k > clones, 0.0, inside)))
 
     more, fewer = tail(cut - 1), tail(cut)
     return np.asarray(np.clip(gain * more - loss * fewer + _SLACK * gain * more, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""The certificate: what is exactly true of the integers that a sampler compares its random words with."""
+"""The certificate: an exact statement about the integers that a sampler compares its random words with."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,12 @@ from discreet.errors import PrivacyError
 from discreet.privacy.exact import TOTAL, exp_below, float_above, log_above
 
 UNBIASED_WITHIN = 1e-9
-"""A bias below this, on the canonical scale [-1, 1], is called unbiased; the bound itself is in the certificate."""
+"""A bias of at most this, on the canonical scale [-1, 1], is called unbiased; the certificate has the bound itself."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """Exact statement about one mechanism.
+    """An exact statement about one mechanism.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Certificate:
 
     @property
     def bits(self) -> int:
-        """Bits of one report."""
+        """Number of bits per report."""
         return max(1, (self.alphabet - 1).bit_length())
 
     @property
@@ -61,13 +61,13 @@ class Certificate:
         """Return self, or raise `PrivacyError` if the claim does not hold."""
         if not self.holds:
             raise PrivacyError(
-                f"{name} claims epsilon = {self.claimed} but its exact epsilon is {self.epsilon}; "
-                "a mechanism that exceeds its claim is never used"
+                f"{name} claims epsilon = {self.claimed} but its exact epsilon is {self.epsilon}; a mechanism that "
+                "exceeds its claim is never used"
             )
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as JSON-ready values."""
+        """Return the certificate as values ready for JSON."""
         return {
             "epsilon_claimed": self.claimed,
             "epsilon_exact": self.epsilon,
@@ -81,7 +81,7 @@ class Certificate:
 
     def __str__(self) -> str:
         claim = "holds" if self.holds else "FAILS"
-        return f"epsilon {self.epsilon:.9f} (claimed {self.claimed:g}: {claim}), {self.bits} bits a report"
+        return f"epsilon {self.epsilon:.9f} (claimed {self.claimed:g}: {claim}), {self.bits} bits per report"
 
 
 def column_ratio(columns: Iterable[Sequence[int]]) -> Fraction:
@@ -95,8 +95,9 @@ def column_ratio(columns: Iterable[Sequence[int]]) -> Fraction:
         low, high = min(column), max(column)
         if low < 1:
             raise PrivacyError(
-                f"report {index} has weight {low} for some input; every input must be able to send every report "
-                f"(weights are whole numbers from 1 to {TOTAL})"
+                f"the weights of report {index} must be at least 1 for every input, not {low}: every input must be "
+                "able "
+                "to send every report"
             )
         worst = max(worst, Fraction(high, low))
     return worst

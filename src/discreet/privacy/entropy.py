@@ -3,8 +3,8 @@
 The key comes from the operating system. The same key gives the same words in a browser (WebCrypto AES-CTR,
 128-bit counter from zero, words little-endian), so one key is one test vector in every language.
 
-A stream must never be used twice: two workers with the same stream send correlated noise. So an `Entropy`
-refuses to be pickled or copied, and after a fork the child draws a new key (a seeded one refuses to go on).
+A stream must never be used twice: two workers with the same stream would send correlated noise. So an `Entropy`
+refuses to be pickled or copied, and after a fork the child draws a new key (a seeded one refuses to continue).
 """
 
 import hashlib
@@ -15,9 +15,9 @@ import weakref
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
+from discreet.arrays import Words
 from discreet.errors import DiscreetError
 
 _ALIVE: "weakref.WeakSet[Entropy]" = weakref.WeakSet()
@@ -27,7 +27,7 @@ _ZEROS = memoryview(bytes(1 << 20))
 class Entropy:
     """A stream of cryptographic random 64-bit words.
 
-    ``Entropy()`` is keyed by the operating system and is what every privatisation uses unless told otherwise.
+    ``Entropy()`` is keyed by the operating system; every privatisation uses such a stream unless given another.
 
     Examples
     --------
@@ -53,60 +53,61 @@ class Entropy:
 
     @classmethod
     def from_key(cls, key: bytes) -> "Entropy":
-        """Return the stream of a given 32-byte key: for test vectors and derived keys, never to be reused."""
+        """Return the stream of a given 32-byte key: for test vectors and derived keys; never use a key twice."""
         if not isinstance(key, bytes) or len(key) != 32:
-            raise DiscreetError(f"key has {len(key)} bytes; allowed is a bytes object of exactly 32")
+            raise DiscreetError("key must be a bytes object of exactly 32 bytes")
         entropy = cls.__new__(cls)
         entropy._start(key, reproducible=True)
         return entropy
 
     @classmethod
     def seeded(cls, seed: int, stream: int = 0) -> "Entropy":
-        """Return a reproducible stream: for simulation and tests only, it protects nobody.
+        """Return a reproducible stream, for simulation and tests only: it protects nobody.
 
         ``stream`` gives independent streams for the same seed (one per worker).
         """
         for name, number in (("seed", seed), ("stream", stream)):
             if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
-                raise DiscreetError(f"{name} is {number!r}; allowed is a whole number from 0")
+                raise DiscreetError(f"{name} must be a whole number of at least 0, not {number!r}")
         return cls.from_key(hashlib.sha256(f"discreet simulation {seed} {stream}".encode()).digest())
 
     @classmethod
     def memoised(cls, secret: bytes, task: str, value: float | str) -> "Entropy":
         """Return the stream that belongs to one person's answer to one question.
 
-        The key is HMAC-SHA256(secret, task, value): asked again, a person with the same value sends the same
-        report, so that repetition reveals nothing more (a *changed* value is visible as a changed report).
+        The key is HMAC-SHA256(secret, task, value). A person who is asked again and has the same value sends the same
+        report, so that repetition reveals nothing more (but a *changed* value shows as a changed report).
         The secret never leaves the device.
         """
         if not isinstance(secret, bytes) or len(secret) < 16:
-            raise DiscreetError("secret is too short; allowed is a bytes object of at least 16 random bytes")
+            raise DiscreetError("secret must be a bytes object of at least 16 random bytes")
         task_bytes = task.encode()
         message = len(task_bytes).to_bytes(4, "little") + task_bytes + _value_bytes(value)
         return cls.from_key(hmac.new(secret, message, hashlib.sha256).digest())
 
     @property
     def reproducible(self) -> bool:
-        """Whether the words can be had again from a seed or a key."""
+        """Whether the words can be reproduced from a seed or a key."""
         return self._reproducible
 
     def read(self, count: int) -> bytes:
         """Return the next ``count`` bytes of the keystream."""
         if self._forked:
             raise DiscreetError(
-                "this reproducible Entropy was made before a fork and would repeat its words in two processes; "
-                "make one per process with Entropy.seeded(seed, stream=worker)"
+                "this reproducible Entropy was made before a fork and would repeat its words in two processes; make "
+                "one "
+                "per process with Entropy.seeded(seed, stream=worker)"
             )
         zeros = _ZEROS[:count] if count <= len(_ZEROS) else memoryview(bytes(count))
         with self._lock:
             return self._stream.update(zeros)
 
-    def words(self, count: int) -> npt.NDArray[np.uint64]:
+    def words(self, count: int) -> Words:
         """Return the next ``count`` 64-bit words (little-endian from the keystream)."""
         return np.frombuffer(self.read(8 * count), dtype="<u8")
 
     def report_id(self) -> bytes:
-        """Return a fresh 128-bit report id, unlinkable to anything."""
+        """Return a fresh 128-bit report id, which cannot be linked to anything."""
         return self.read(16)
 
     def _after_fork(self) -> None:
@@ -117,7 +118,7 @@ class Entropy:
             self._key(os.urandom(32))
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise TypeError("Entropy cannot be pickled or copied: the copy would repeat its words; make a new one")
+        raise TypeError("Entropy cannot be pickled or copied, because the copy would repeat its words; make a new one")
 
     __reduce_ex__ = __reduce__ = __copy__ = __deepcopy__ = __getstate__ = _refuse
 
@@ -128,7 +129,7 @@ def _value_bytes(value: float | str) -> bytes:
         return b"text " + value.encode()
     if isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value):
         return b"number " + (float(value) + 0.0).hex().encode()  # -0.0 is 0.0
-    raise DiscreetError(f"value is {value!r}; a memoised answer belongs to a text or a finite number")
+    raise DiscreetError("the value of a memoised answer must be a text or a finite number")
 
 
 def _rekey_children() -> None:

@@ -12,10 +12,15 @@ from fractions import Fraction
 from discreet.errors import DiscreetError
 
 BITS = 48
+"""Number of random bits that decide one comparison."""
 TOTAL = 1 << BITS
+"""The weights of all reports of one input sum to this."""
 EPSILON_MAX = 20.0
+"""The largest epsilon that is accepted."""
 EPSILON_MIN = 1e-4
+"""The smallest epsilon that is accepted."""
 _CONTEXT = Context(prec=60)
+"""Decimal arithmetic with 60 digits, for e^epsilon and logarithms."""
 
 
 def check_epsilon(epsilon: float, name: str = "epsilon") -> float:
@@ -72,7 +77,7 @@ def float_above(number: Fraction) -> float:
 
 
 def ceil_decimal(number: float, digits: int) -> str:
-    """Format ``number`` with ``digits`` decimals, rounded up: what is printed is never below what holds."""
+    """Format ``number`` with ``digits`` decimals, rounded up, so that what is printed is never below the truth."""
     return str(Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
 
@@ -90,11 +95,15 @@ def two_weights(epsilon: float, inside: int, outside: int) -> tuple[int, int]:
     """
     common = math.gcd(inside, outside)
     if TOTAL % common:
-        raise DiscreetError(f"{inside} reports of one weight and {outside} of another have no exact weights of 2^-48")
+        raise DiscreetError(
+            f"{inside} reports of one weight and {outside} of another cannot have exact weights of 2^-48"
+        )
     step, rest, total = inside // common, outside // common, TOTAL // common
     low = math.ceil(TOTAL / (inside * exp_below(epsilon) + outside))
     low += (total * pow(rest, -1, step) - low) % step if step > 1 else 0
     high = (total - rest * low) // step
     if high <= low:
-        raise DiscreetError(f"epsilon {epsilon} is too small for {inside + outside} different reports of 2^-48")
+        raise DiscreetError(
+            f"epsilon {epsilon} is too small for {inside + outside} different reports with weights of 2^-48"
+        )
     return high, low

@@ -17,6 +17,7 @@ from sqlalchemy.engine import RowMapping
 from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet.estimation.fit import goodness_of_fit
+from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Plan
 from discreet.plans.registry import read_plan
 from discreet.service.asked import Asked
@@ -96,7 +97,7 @@ class Results:
         ]
         return {"withheld": False, "n": n, "rounds": listed}
 
-    def answer(self, identifier: bytes) -> Any:
+    def answer(self, identifier: bytes) -> Answer | Withheld:
         """Return the plan's answer, or `Withheld`."""
         return self._solved(identifier)[0]
 
@@ -104,10 +105,10 @@ class Results:
         """Return the answer, JSON-ready."""
         return self._solved(identifier)[1]
 
-    def _solved(self, identifier: bytes) -> tuple[Any, dict[str, Any]]:
-        """Return the answer and the same JSON-ready."""
+    def _solved(self, identifier: bytes) -> tuple[Answer | Withheld, dict[str, Any]]:
+        """Return the answer, and the same as JSON-ready values."""
 
-        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> tuple[Any, dict[str, Any]]:
+        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> tuple[Answer | Withheld, dict[str, Any]]:
             try:
                 answer = plan_of(row["plan"]).estimate(history(self.store, rounds))
             except (DiscreetError, ArithmeticError, LookupError) as error:

@@ -4,6 +4,7 @@ A view knows nothing about HTTP. Below the minimum number of reports it holds th
 """
 
 import math
+from functools import singledispatch
 from typing import Any
 
 from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, SeveralAnswer
@@ -15,6 +16,10 @@ from discreet.service.results import Results, Withheld
 
 MOST_ROWS = 40
 """How many categories are shown; the others are in the export."""
+_FEW = 12
+"""Up to this many categories keep their order; more are sorted by frequency."""
+_STEPS = 48
+"""How many steps the chart of a distribution has."""
 _NAMES = {"quantile 0.5": "median"} | {
     f"quantile {q:g}": f"{100 * q:g}\u202f% are below" for q in (0.1, 0.25, 0.75, 0.9)
 }
@@ -33,6 +38,7 @@ def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[
         "answer": withheld(answer) if isinstance(answer, Withheld) else shown(answer),
         "fit": fit,
         "doubts": [one for one in fit["channels"] if one["alarm"]],
+        "times": f"{math.exp(progress['epsilon']):.3g}",
         "certificates": _certificates(campaigns.store.rounds(identifier)),
         "arrivals": _arrivals(progress["days"]),
         "rounds": [_round(one) for one in progress["rounds"]],
@@ -49,24 +55,30 @@ def withheld(held: Withheld) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shown(estimate: Answer) -> dict[str, Any]:
+def shown(answer: Answer) -> dict[str, Any]:
     """Return an answer as the dashboard shows it: a headline, charts, and the same numbers as a table."""
-    if isinstance(estimate, DistributionAnswer):
-        found = _distribution(estimate)
-    elif isinstance(estimate, FrequencyAnswer):
-        found = _frequencies(estimate)
-    elif isinstance(estimate, SeveralAnswer):
-        found = {"kind": "numbers", "numbers": [_number(name, one) for name, one in estimate.named()]}
-    elif isinstance(estimate, NumberAnswer):
-        found = {"kind": "numbers", "numbers": [_number(estimate.question, estimate)]}
-    else:
-        found = {"kind": "other", "rows": estimate.rows()}
-    return found | {
-        "n": estimate.n,
-        "level": charts.percent(estimate.level, 0),
-        "method": estimate.method,
-        "assumed": list(estimate.assumed),
+    return drawn(answer) | {
+        "n": answer.n,
+        "level": charts.percent(answer.level, 0),
+        "method": answer.method,
+        "assumed": list(answer.assumed),
     }
+
+
+@singledispatch
+def drawn(answer: Answer) -> dict[str, Any]:
+    """Return the charts of an answer; one without charts of its own is a table of names, values and intervals."""
+    return {"kind": "table", "rows": answer.cells()}
+
+
+@drawn.register
+def _(answer: NumberAnswer) -> dict[str, Any]:
+    return {"kind": "numbers", "numbers": [_number(answer.question, answer)]}
+
+
+@drawn.register
+def _(answer: SeveralAnswer) -> dict[str, Any]:
+    return {"kind": "numbers", "numbers": [_number(name, one) for name, one in answer.named()]}
 
 
 def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
@@ -85,24 +97,25 @@ def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> d
     }
 
 
-def _distribution(estimate: DistributionAnswer) -> dict[str, Any]:
-    edges, heights, low, high = (values.tolist() for values in estimate.coarse(48))
-    width = estimate.domain.width
-    ticks = [charts.number(estimate.domain.low + width * i / 4, width / 4) for i in range(5)]
+@drawn.register
+def _(answer: DistributionAnswer) -> dict[str, Any]:
+    edges, heights, low, high = (values.tolist() for values in answer.coarse(_STEPS))
+    width = answer.domain.width
+    ticks = [charts.number(answer.domain.low + width * i / 4, width / 4) for i in range(5)]
     return {
         "kind": "distribution",
         "chart": charts.density(edges, heights, low, high),
         "ticks": ticks,
         "summary": [
-            _number(_NAMES.get(one.question, one.question), one, (estimate.domain.low, estimate.domain.high))
-            for one in estimate.summary()
+            _number(_NAMES.get(one.question, one.question), one, (answer.domain.low, answer.domain.high))
+            for one in answer.summary()
             if one.question != "variance"
         ],
-        "variance": _number("variance", estimate.variance),
+        "variance": _number("variance", answer.variance),
         "rows": [
             {
-                "from": charts.number(edges[i], width / 48),
-                "to": charts.number(edges[i + 1], width / 48),
+                "from": charts.number(edges[i], width / _STEPS),
+                "to": charts.number(edges[i + 1], width / _STEPS),
                 "share": charts.percent(heights[i]),
                 "low": charts.percent(low[i]),
                 "high": charts.percent(high[i]),
@@ -112,10 +125,10 @@ def _distribution(estimate: DistributionAnswer) -> dict[str, Any]:
     }
 
 
-def _frequencies(estimate: FrequencyAnswer) -> dict[str, Any]:
-    rows = estimate.rows()
-    many = len(rows) > 12
-    listed = estimate.top(MOST_ROWS) if many else rows
+@drawn.register
+def _(answer: FrequencyAnswer) -> dict[str, Any]:
+    rows = answer.rows()
+    listed = answer.top(MOST_ROWS) if len(rows) > _FEW else rows
     top = max(max(row["high"] for row in listed), 1e-9)
     return {
         "kind": "frequencies",
@@ -157,8 +170,6 @@ def _certificates(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
                     "claimed": f"{certificate.claimed:g}",
                     "exact": repr(float(certificate.epsilon)),
                     "bytes": asked.width,
-                    "bits": certificate.bits,
-                    "times": f"{math.exp(certificate.epsilon):.3g}",
                 }
             )
     return found

@@ -18,7 +18,7 @@ from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import mechanism
-from discreet.optimize import Solution, lattice_outputs, solve
+from discreet.optimize.programme import Solution, lattice_outputs, solve
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE
 from discreet.privacy.entropy import Entropy

@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.blas import single_thread
-from discreet.optimize import adaptive_table, lattice_outputs, reach, solve, solve_highs
+from discreet.optimize.programme import adaptive_table, lattice_outputs, reach, solve
+from discreet.optimize.reference import solve_highs
 from discreet.plans.mean.several import Means
 from discreet_papers import data
 from discreet_papers.aaa import accuracy

@@ -73,7 +73,7 @@ class HashFamily:
             t ^= row * (value & 1)
             row = self._shifted(row)
             value >>= 1
-        return self._mixed(t)
+        return int(self._mixed(t))
 
     def _shifted(self, row: Any) -> Any:
         """Return row * x in the field, for an int or an array of uint64."""

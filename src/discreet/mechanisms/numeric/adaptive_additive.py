@@ -51,9 +51,6 @@ def adaptive_additive(
         raise DiscreetError(f"prior has {weights.size} weights; allowed are 2 or more, for knots from -1 to 1")
     if (sigma is None) != (q is None):
         raise DiscreetError("sigma and q belong together: give both for the lattice, or neither for free outputs")
-    try:
-        outputs = None if sigma is None or q is None else lattice_outputs(sigma, q)
-        table, _ = adaptive_table(np.linspace(-1.0, 1.0, weights.size), weights, epsilon, outputs)
-    except ValueError as error:
-        raise DiscreetError(str(error)) from None
+    outputs = None if sigma is None or q is None else lattice_outputs(sigma, q)
+    table, _ = adaptive_table(np.linspace(-1.0, 1.0, weights.size), weights, epsilon, outputs)
     return Table("adaptive-additive", epsilon, table.knots.tolist(), table.weights.tolist(), table.values.tolist())

@@ -11,7 +11,6 @@ Exact: the solver's answer is repaired to whole weights in rational arithmetic, 
 computed from those. With ``outputs=8`` a report has three bits and costs 1 to 10 % more variance.
 """
 
-from discreet.errors import DiscreetError
 from discreet.mechanisms.arithmetic import check_whole
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.table import Table
@@ -36,8 +35,5 @@ def minimax(epsilon: float, outputs: int | None = None) -> Table:
     from discreet.optimize.tables import minimax_table
 
     epsilon = check_epsilon(epsilon)
-    try:
-        table = minimax_table(epsilon, None if outputs is None else check_whole("outputs", outputs, 2))
-    except ValueError as error:
-        raise DiscreetError(str(error)) from None
+    table = minimax_table(epsilon, None if outputs is None else check_whole("outputs", outputs, 2))
     return Table("minimax", epsilon, table.knots.tolist(), table.weights.tolist(), table.values.tolist())

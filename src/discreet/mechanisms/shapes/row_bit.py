@@ -49,7 +49,7 @@ class RowBit(PublicCoin):
 
     @staticmethod
     def _transform(row: AnyArray) -> AnyArray:
-        return walsh_hadamard(row.reshape(1, -1))[0]
+        return walsh_hadamard(row.reshape(1, -1)).reshape(-1)
 
     @abstractmethod
     def _forward(self, f: Floats) -> Floats:

@@ -1,10 +1,10 @@
-"""Minimax tables that come with the package, for a grid of epsilon, so that common cases need no solver.
+"""Minimax tables that come with the package, for a grid of epsilons, so that common cases need no solver.
 
-Interpolating between two epsilons is not private: either the very epsilon is in the grid (`shipped`), or the table of
-the next lower one is used as it is (`next_lower`), or one is solved for (`minimax_table`).
+Interpolating between the tables of two epsilons would not be private: either this very epsilon is in the grid
+(`shipped`), or a table is solved for (`minimax_table`).
 
-The file holds the upper half of every table, rows x > 0, the lower half being its mirror image; every table is
-verified in rational arithmetic when it is read. `python -m discreet.optimize.build_tables` writes it.
+The file holds the upper half of every table, the rows x > 0; the lower half is its mirror image. Every table is
+verified in rational arithmetic when it is read. ``tools/build_tables.py`` in the source tree writes the file.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ from importlib import resources
 
 import numpy as np
 
-from discreet.optimize import cache
+from discreet.arrays import Counts, Floats
+from discreet.optimize import memory
 from discreet.optimize.minimax import solve_table
-from discreet.optimize.repair import ExactTable, Integers, sound
+from discreet.optimize.repair import ExactTable, sound
 
 GRID = (*(k / 10 for k in range(1, 61)), 6.5, 7.0, 7.5, 8.0)
-SMALL = 8  # three bits
+"""Epsilons for which tables come with the package."""
+SMALL = 8
+"""Outputs of the smaller table of each epsilon: three bits per report."""
 FILE = "minimax.npz"
+"""Name of the file with all tables."""
 
 
-def pack(tables: dict[tuple[float, int], ExactTable]) -> dict[str, np.ndarray]:
-    """Return the arrays of the file; a table is keyed by its epsilon and its asked-for outputs, 0 for the default."""
+def pack(tables: dict[tuple[float, int], ExactTable]) -> dict[str, Floats]:
+    """Return the arrays of the file; the key of a table is its epsilon and the outputs asked for, 0 for the default."""
     keys = sorted(tables)
     chosen = [tables[key] for key in keys]
     return {
@@ -40,12 +44,9 @@ def pack(tables: dict[tuple[float, int], ExactTable]) -> dict[str, np.ndarray]:
 
 
 @functools.cache
-def _library() -> dict[tuple[float, int], tuple[np.ndarray, np.ndarray, Integers]]:
-    """Return the knots, values and upper halves of all tables of the file; empty if there is none."""
-    source = resources.files(__package__).joinpath(FILE)
-    if not source.is_file():
-        return {}
-    with source.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+def _library() -> dict[tuple[float, int], tuple[Floats, Floats, Counts]]:
+    """Return the knots, values and upper halves of all tables of the file."""
+    with resources.files(__package__).joinpath(FILE).open("rb") as file, np.load(file, allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     knots_at = itertools.accumulate(arrays["shape"][:, 0], initial=0)
     values_at = itertools.accumulate(arrays["shape"][:, 1], initial=0)
@@ -70,27 +71,21 @@ def _read(key: tuple[float, int], epsilon: float) -> ExactTable:
 
 
 def shipped(epsilon: float, outputs: int | None = None) -> ExactTable | None:
-    """Return the table of the file made for this epsilon (within 1e-12, never above it), or None."""
+    """Return the table that comes with the package for this epsilon (to 1e-12, never for a larger one), or None."""
     below = [key for key in _library() if key[1] == (outputs or 0) and key[0] <= epsilon]
     if not below or not math.isclose(max(below)[0], epsilon, rel_tol=1e-12):
         return None
     return _read(max(below), epsilon)
 
 
-def next_lower(epsilon: float, outputs: int | None = None) -> ExactTable | None:
-    """Return the table of the largest epsilon in the file that is no larger than this one, or None."""
-    below = [key for key in _library() if key[1] == (outputs or 0) and key[0] <= epsilon]
-    return _read(max(below), max(below)[0]) if below else None
-
-
 def minimax_table(epsilon: float, outputs: int | None = None) -> ExactTable:
     """Return the table of least worst-case variance, with the default or the given number of outputs.
 
-    From the package, from the disk cache, or solved now (one to a few seconds) and remembered. The answer is
+    It comes with the package, or was solved before, or is solved now (one to a few seconds) and kept. The answer is
     deterministic, exactly epsilon-LDP, and unbiased exactly (four outputs or more) or to 1e-14.
     """
     epsilon = float(epsilon)
     found = shipped(epsilon, outputs)
     if found is not None:
         return found
-    return cache.remembered({"kind": "minimax", "outputs": outputs}, epsilon, lambda: solve_table(epsilon, outputs))
+    return memory.remembered({"kind": "minimax", "outputs": outputs}, epsilon, lambda: solve_table(epsilon, outputs))

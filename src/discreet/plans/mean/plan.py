@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.domains import Interval
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, MissingExtra
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.answers import NumberAnswer, normal_interval
@@ -137,7 +137,11 @@ def decoded_mean(source: Mechanism, tally: Tally) -> tuple[float, float]:
 
 def best_mean_mechanism(epsilon: float) -> Mechanism:
     """Return the registered mean mechanism of least worst-case variance that needs no further parameter."""
-    if "minimax" in entries():
+    try:
         return mechanism("minimax", epsilon)
-    candidates = [e.build(epsilon) for e in entries().values() if e.question == "mean" and not e.needs]
+    except MissingExtra:
+        pass  # no table for this epsilon comes with discreet, and the solver is not installed: take the next best
+    candidates = [
+        e.build(epsilon) for e in entries().values() if e.question == "mean" and not e.needs and e.name != "minimax"
+    ]
     return min(candidates, key=lambda m: m.worst_case_variance)

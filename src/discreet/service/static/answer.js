@@ -4,7 +4,7 @@ import { hex, unhex } from "./client/entropy.js";
 import { $, el, number } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
-import { channelsFor, identity, openRound, ratioOf } from "./round.js";
+import { channelsFor, identity, inOrder, openRound, ratioOf } from "./round.js";
 
 const DEFAULT_LIMIT = 4;
 const campaign = $("asked").dataset.campaign;
@@ -75,7 +75,10 @@ async function showBudget() {
 function ask(round, channels, sent, known) {
   const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name));
   if (channels.length === 1) $("legend").textContent = channels[0].name;
-  fields.forEach(({ nodes }, i) => $("field").append(...(channels.length > 1 ? [el("p", { class: "part" }, channels[i].name)] : []), ...nodes));
+  for (const i of inOrder(channels)) {
+    if (channels.length > 1) $("field").append(el("p", { class: "part" }, channels[i].name));
+    $("field").append(...fields[i].nodes);
+  }
   $("form").hidden = false;
   const values = () => {
     const given = fields.map((field) => field.value());

@@ -3,21 +3,29 @@ import { unhex } from "./client/entropy.js";
 import { columns, rows } from "./bars.js";
 import { $, el, number, percent, svg } from "./dom.js";
 import { extremes, law, membership, sure } from "./odds.js";
-import { ratioOf } from "./round.js";
+import { inOrder, ratioOf } from "./round.js";
 
 const KEY = "Bar: the probability with your answer. Line: from the smallest to the largest probability over all possible answers.";
 
-/** One text for all channels; where there are several, each with its name. @param {any[]} channels @param {string[]} texts */
-const joined = (channels, texts) =>
-  channels.length > 1 ? texts.map((text, i) => (text ? `${channels[i].name}: ${text}` : "")).join(" ").trim() : texts[0];
+/**
+ * A paragraph and a chart for each channel, in the order of the form; where there are several, each with its name.
+ * @param {any[]} channels @param {{ words: string, chart?: Element, instead?: string }[]} found
+ */
+function paragraphs(channels, found) {
+  const name = (channel) => (channels.length > 1 ? [el("strong", {}, `${channel.name}. `)] : []);
+  return inOrder(channels).flatMap((i) => [
+    el("p", {}, ...name(channels[i]), found[i].words),
+    ...(found[i].chart ? [found[i].chart] : []),
+    ...(found[i].instead ? [el("p", { class: "quiet" }, found[i].instead)] : []),
+  ]);
+}
 
 /** Show what these answers could send. @param {any[]} channels @param {any[] | null} values */
 export function showCould(channels, values) {
   $("could").hidden = values === null;
   if (values === null) return;
   const found = channels.map((channel, i) => could(channel, values[i]));
-  $("could-words").textContent = joined(channels, found.map(({ words }) => words));
-  $("could-chart").replaceChildren(...found.flatMap(({ chart }) => chart ?? []));
+  $("could-words").replaceChildren(...paragraphs(channels, found));
   $("could-key").textContent = found.some(({ chart }) => chart) ? KEY : "";
 }
 
@@ -62,14 +70,13 @@ export async function showWill(channels, values, kept) {
   let start = 0;
   const parts = channels.map(({ mechanism }) => packed.subarray(start, (start += mechanism.reportBytes)));
   const codes = parts.map((part) => part.reduce((sum, byte, i) => sum + (BigInt(byte) << BigInt(8 * i)), 0n));
-  $("report").replaceChildren(...channels.flatMap((channel, i) => [i ? ", " : "", ...named(channel, parts[i], codes[i], i ? null : "code")]));
+  const shown = inOrder(channels).map((i, place) => named(channels[i], parts[i], codes[i], place ? null : "code"));
+  $("report").replaceChildren(...shown.flatMap((nodes, place) => [place ? ", " : "", ...nodes]));
   $("will").hidden = false;
   if (values === null) return;
   const found = await Promise.all(channels.map((channel, i) => explain(channel, values[i], parts[i], codes[i], unhex(kept.sent))));
-  $("will-words").textContent = joined(channels, found.map(({ words }) => words));
-  $("will-chart").replaceChildren(...found.flatMap(({ chart }) => chart ?? []));
+  $("will-words").replaceChildren(...paragraphs(channels, found));
   $("will-key").textContent = found.some(({ chart }) => chart) ? KEY : "";
-  $("instead").textContent = joined(channels, found.map(({ instead }) => instead));
 }
 
 const holds = (packed, v) => Boolean(packed[v >> 3] & (1 << v % 8));

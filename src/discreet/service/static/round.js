@@ -55,5 +55,8 @@ function describe(channel) {
   return { ...channel, attribute, single, interval, labels: single.labels ?? null, name: attribute === null ? "Your answer" : `Your answer to part ${attribute + 1}` };
 }
 
+/** The places of channels in the order in which a person is asked: by attribute. @param {{ attribute: number | null }[]} channels */
+export const inOrder = (channels) => [...channels.keys()].sort((i, j) => channels[i].attribute - channels[j].attribute);
+
 /** What the answers to some channels reveal together. @param {{ mechanism: any }[]} channels @returns {Ratio} */
 export const ratioOf = (channels) => channels.reduce((total, { mechanism }) => total.times(mechanism.certificate.ratio), new Ratio(1n));

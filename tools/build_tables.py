@@ -1,8 +1,8 @@
-"""Solve for every shipped minimax table and write the file: `python -m discreet.optimize.build_tables`.
+"""Solve for every minimax table that comes with the package, and write the file: ``python tools/build_tables.py``.
 
-Takes a few minutes on one core. The search for output values follows kinks, where rounding errors of the linear algebra
-library decide which valley it ends in: a table of the present file stays if the new one is no better. Whatever comes
-out is verified here, and again whenever a table is read.
+Takes a few minutes on one core. The search for output values follows a function with kinks, where rounding errors of
+the linear algebra library decide in which valley it ends, so a table of the present file stays unless the new one is
+better. Every table is verified here, and again whenever it is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.optimize.minimax import solve_table, worst_case_variance
 
 
 def main() -> None:
-    """Build the grid, default size and three bits, and print what came out."""
+    """Build the tables of the grid, in the default size and with three bits per report."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--output", type=Path, default=Path(tables.__file__).parent / tables.FILE)
     target: Path = parser.parse_args().output

@@ -1,8 +1,8 @@
-"""Views of reports for an audit: each turns a batch of reports into small whole numbers whose histograms are compared.
+"""Views of reports: each turns a batch of reports into small whole numbers whose histograms are compared.
 
-A report may be a number, text, bytes, or a tuple or array of those; it becomes columns of integers or floats. A view
-must see what attacks see: values, whole reports, the last bits and the granularity of floats, membership in the set of
-reports that an input was seen to give, and the sum of evidence over many columns (bits, attributes, repetitions).
+A report may be a number, text, bytes, or a tuple or array of those; it becomes columns of integers or floats. Views
+look at what attacks look at: values, whole reports, the last bits and the granularity of floats, membership in the set
+of reports that an input was seen to give, and the sum of evidence over many columns (bits, attributes, repetitions).
 """
 
 import hashlib
@@ -13,21 +13,24 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
 
-Column = npt.NDArray[Any]
-Codes = npt.NDArray[np.int64]
 MOST_VALUES = 1 << 14
+"""A column with more different values than this is looked at in bins only."""
 _BINS = 256
+"""Number of bins of a column."""
 _COARSE = 32
+"""Number of bins of a column that is looked at together with its last bits."""
 _ZEROS = 15
+"""More trailing zero bits than this count as this many."""
 _SIGNIFICANT = 4.5
+"""Standard deviations by which a feature must differ between two inputs to count as evidence."""
 
 
-def columns_of(reports: Any) -> list[Column]:
-    """Return a batch of reports as columns of integers or floats, one entry a report.
+def columns_of(reports: Any) -> list[AnyArray]:
+    """Return a batch of reports as columns of integers or floats, with one entry per report.
 
     Examples
     --------
@@ -41,7 +44,7 @@ def columns_of(reports: Any) -> list[Column]:
         return [_plain(rows[:, j]) for j in range(rows.shape[1])]
     listed = list(reports)
     if not listed:
-        raise DiscreetError("the randomiser gave no reports")
+        raise DiscreetError("the randomiser must return at least one report")
     first = listed[0]
     if isinstance(first, (bool, int, float, np.generic)) and all(np.ndim(item) == 0 for item in listed):
         return [_scalars(listed)]
@@ -51,31 +54,32 @@ def columns_of(reports: Any) -> list[Column]:
         return columns_of(np.stack(listed))
     if isinstance(first, (tuple, list)) and len(first) and len({len(item) for item in listed}) == 1:
         return [column for part in zip(*listed, strict=True) for column in columns_of(list(part))]
-    return [np.array([_digest(item) for item in listed], dtype=np.uint64)]  # text, or of varying length
+    return [np.array([digest(item) for item in listed], dtype=np.uint64)]  # text, or of varying length
 
 
-def _plain(column: Column) -> Column:
+def _plain(column: AnyArray) -> AnyArray:
     if column.dtype.kind == "f":
         return np.ascontiguousarray(column, dtype=np.float64)
     return np.ascontiguousarray(column, dtype=np.uint64 if column.dtype == np.uint64 else np.int64)
 
 
-def _scalars(listed: list[Any]) -> Column:
+def _scalars(listed: list[Any]) -> AnyArray:
     try:
         array = np.asarray(listed)
     except (OverflowError, ValueError):
         array = np.empty(0, dtype=object)
     if array.dtype.kind in "biuf":
         return _plain(array)
-    return np.array([_digest(item) for item in listed], dtype=np.uint64)
+    return np.array([digest(item) for item in listed], dtype=np.uint64)
 
 
-def _digest(item: Any) -> int:
+def digest(item: Any) -> int:
+    """Return a 64-bit number of a report of any type; equal reports have equal numbers."""
     text = item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
-def whole(columns: Sequence[Column]) -> npt.NDArray[np.uint64]:
+def whole(columns: Sequence[AnyArray]) -> Words:
     """Return one 64-bit word for each whole report; equal reports have equal words."""
     word = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
@@ -90,19 +94,19 @@ class View:
 
     name: str
     size: int
-    codes: Callable[[Sequence[Column]], Codes]
+    codes: Callable[[Sequence[AnyArray]], Counts]
 
 
-def _vocabulary(name: str, known: Column, pick: Callable[[Sequence[Column]], Column]) -> View:
-    """Each known value is a code of its own, all others together one more."""
+def _vocabulary(name: str, known: AnyArray, pick: Callable[[Sequence[AnyArray]], AnyArray]) -> View:
+    """Return the view where each known value has its own code, and all others share one."""
     return View(name, len(known) + 1, lambda columns: _places(known, pick(columns)))
 
 
-def _edges(column: Column, bins: int) -> Column:
+def _edges(column: AnyArray, bins: int) -> AnyArray:
     return np.unique(np.quantile(column, np.linspace(0, 1, bins + 1)[1:-1], method="nearest"))
 
 
-def trailing_zeros(column: npt.NDArray[np.float64]) -> Codes:
+def trailing_zeros(column: Floats) -> Counts:
     """Return how many of the lowest bits of each float's significand are zero."""
     bits = column.view(np.uint64)
     significand = (bits & np.uint64((1 << 52) - 1)) | np.uint64(1 << 52)
@@ -110,21 +114,21 @@ def trailing_zeros(column: npt.NDArray[np.float64]) -> Codes:
     return np.bitwise_count(lowest - np.uint64(1)).astype(np.int64)
 
 
-def _float_views(place: int, column: Column) -> list[View]:
+def _float_views(place: int, column: AnyArray) -> list[View]:
     fine, coarse = _edges(column, _BINS), _edges(column, _COARSE)
     where = f" of column {place}" if place else ""
 
-    def zeros(columns: Sequence[Column]) -> Codes:
+    def zeros(columns: Sequence[AnyArray]) -> Counts:
         return np.minimum(trailing_zeros(columns[place]), _ZEROS)
 
-    def binned(columns: Sequence[Column], edges: Column) -> Codes:
+    def binned(columns: Sequence[AnyArray], edges: AnyArray) -> Counts:
         return _bins(edges, columns[place])
 
-    def exponent(columns: Sequence[Column]) -> Codes:
+    def exponent(columns: Sequence[AnyArray]) -> Counts:
         power = np.clip(np.frexp(columns[place])[1], -64, 63).astype(np.int64) + 64
         return np.asarray(power * 2 + (columns[place] < 0), dtype=np.int64)
 
-    def low_bits(columns: Sequence[Column]) -> Codes:
+    def low_bits(columns: Sequence[AnyArray]) -> Counts:
         return (columns[place].view(np.uint64) & np.uint64(7)).astype(np.int64)
 
     steps, cells = _ZEROS + 1, len(coarse) + 1
@@ -136,7 +140,7 @@ def _float_views(place: int, column: Column) -> list[View]:
     ]
 
 
-def common_views(columns: Sequence[Column]) -> list[View]:
+def common_views(columns: Sequence[AnyArray]) -> list[View]:
     """Return the views that do not depend on the pair of inputs, fitted to a first sample of all inputs."""
     found: list[View] = []
     for place in range(min(len(columns), 8)):  # of more columns, `evidence` sees the sum
@@ -157,37 +161,37 @@ def common_views(columns: Sequence[Column]) -> list[View]:
     return found
 
 
-def _is_small(distinct: Column, column: Column) -> bool:
+def _is_small(distinct: AnyArray, column: AnyArray) -> bool:
     return len(distinct) <= min(MOST_VALUES, max(64, len(column) // 4))
 
 
-def _binned_column(place: int, edges: Column, columns: Sequence[Column]) -> Codes:
+def _binned_column(place: int, edges: AnyArray, columns: Sequence[AnyArray]) -> Counts:
     return _bins(edges, columns[place])
 
 
-def _bins(edges: Column, column: Column) -> Codes:
+def _bins(edges: AnyArray, column: AnyArray) -> Counts:
     return np.searchsorted(edges, column, side="right").astype(np.int64)
 
 
-def _places(known: Column, column: Column) -> Codes:
+def _places(known: AnyArray, column: AnyArray) -> Counts:
     place = np.minimum(np.searchsorted(known, column), len(known) - 1)
     return np.where(known[place] == column, place, len(known)).astype(np.int64)
 
 
-def _bit(bit: int, column: Column) -> Codes:
+def _bit(bit: int, column: AnyArray) -> Counts:
     return ((column.view(np.uint64) >> np.uint64(bit)) & np.uint64(1)).astype(np.int64)
 
 
 # -- views of a pair -------------------------------------------------------------------------------------
 
 
-def membership(first: Sequence[Column], second: Sequence[Column]) -> View | None:
+def membership(first: Sequence[AnyArray], second: Sequence[AnyArray]) -> View | None:
     """Return the view 'was this very report seen from the first, from the second?', if reports repeat at all."""
     seen = [np.unique(whole(columns)) for columns in (first, second)]
     if all(len(words) > 0.98 * len(first[0]) for words in seen):
         return None
 
-    def codes(columns: Sequence[Column]) -> Codes:
+    def codes(columns: Sequence[AnyArray]) -> Counts:
         words = whole(columns)
         known = [(_places(set_, words) < len(set_)).astype(np.int64) for set_ in seen]
         return np.asarray(2 * known[0] + known[1], dtype=np.int64)
@@ -195,9 +199,9 @@ def membership(first: Sequence[Column], second: Sequence[Column]) -> View | None
     return View("reports that were seen before", 4, codes)
 
 
-def _features(columns: Sequence[Column]) -> list[tuple[int, int, Callable[[Column], Codes]]]:
+def _features(columns: Sequence[AnyArray]) -> list[tuple[int, int, Callable[[AnyArray], Counts]]]:
     """Return (column, size, codes) of small features: values, bins, or the bits of wide integers."""
-    found: list[tuple[int, int, Callable[[Column], Codes]]] = []
+    found: list[tuple[int, int, Callable[[AnyArray], Counts]]] = []
     for place, column in enumerate(columns):
         distinct = np.unique(column[:: max(1, len(column) // 20_000)])
         if len(distinct) <= 64:
@@ -211,7 +215,7 @@ def _features(columns: Sequence[Column]) -> list[tuple[int, int, Callable[[Colum
     return found
 
 
-def evidence(first: Sequence[Column], second: Sequence[Column]) -> View | None:
+def evidence(first: Sequence[AnyArray], second: Sequence[AnyArray]) -> View | None:
     """Return the sum of log-likelihood ratios over columns and bits that tell the two inputs apart, in bins."""
     both = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
     n, kept = len(first[0]), []
@@ -224,7 +228,7 @@ def evidence(first: Sequence[Column], second: Sequence[Column]) -> View | None:
     if len(kept) < 2:
         return None
 
-    def score(columns: Sequence[Column]) -> npt.NDArray[np.float64]:
+    def score(columns: Sequence[AnyArray]) -> Floats:
         total = np.zeros(len(columns[0]))
         for place, code, weight in kept:
             total += weight[code(columns[place])]
