@@ -214,6 +214,19 @@ def test_the_site_builds_without_a_warning(tmp_path):
         assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', page), name  # offline
 
 
+def test_the_api_page_lists_every_exported_name():
+    page = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    assert {name for name in dc.__all__ if f"`{name}`" not in page} == set()
+
+
+def test_every_exported_name_is_documented():
+    """mkdocstrings writes what the reference pages name; `checks`, `metrics` and `plots` are modules."""
+    named = set(re.findall(r"^::: ([\w.]+)$", "".join(p.read_text() for p in (DOCS / "reference").glob("*.md")), re.M))
+    ends = {name.rpartition(".")[2] for name in named}
+    errors = {name for name in dc.__all__ if name.endswith("Error") or name == "MissingExtra"}
+    assert set(dc.__all__) - ends - errors - {"checks"} == set()
+
+
 # -- the architecture -------------------------------------------------------------------------------------
 
 ARCHITECTURE = (DOCS / "architecture.md").read_text(encoding="utf-8")
