@@ -26,62 +26,44 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class WithReports(Protocol):
-    """What every plot reads of an answer."""
+class Asked(Protocol):
+    """What a caption says of an answer."""
 
     @property
-    def question(self) -> str:
-        """What was asked."""
+    def question(self) -> str: ...
+    @property
+    def level(self) -> float: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def method(self) -> str: ...
+
+
+class WithInterval(Asked, Protocol):
+    """What `estimates` reads: a number and its confidence interval."""
 
     @property
-    def level(self) -> float:
-        """How often such intervals contain the truth."""
+    def value(self) -> float: ...
+    @property
+    def interval(self) -> tuple[float, float]: ...
+
+
+class WithBuckets(Asked, Protocol):
+    """What `distribution` reads: edges, probabilities and both ends of their intervals, of at most so many buckets."""
 
     @property
-    def n(self) -> int:
-        """The number of reports."""
+    def bins(self) -> int: ...
+    def coarse(self, most: int) -> tuple[Any, Any, Any, Any]: ...
+
+
+class WithLabels(Asked, Protocol):
+    """What `frequencies` reads: rows with ``label``, ``frequency``, ``low`` and ``high``, the most frequent first."""
 
     @property
-    def epsilon(self) -> float:
-        """What each person spent."""
-
-    @property
-    def method(self) -> str:
-        """How the question was answered."""
-
-
-class WithInterval(WithReports, Protocol):
-    """What `estimates` reads of an answer that is one number."""
-
-    @property
-    def value(self) -> float:
-        """The answer."""
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Its confidence interval."""
-
-
-class WithBuckets(WithReports, Protocol):
-    """What `distribution` reads of an answer."""
-
-    @property
-    def bins(self) -> int:
-        """The number of buckets."""
-
-    def coarse(self, most: int) -> tuple[Any, Any, Any, Any]:
-        """Return edges, probabilities and the ends of their intervals, of at most so many buckets."""
-
-
-class WithLabels(WithReports, Protocol):
-    """What `frequencies` reads of an answer."""
-
-    @property
-    def labels(self) -> Sequence[Any]:
-        """The categories."""
-
-    def top(self, k: int) -> list[dict[str, Any]]:
-        """Return rows with ``label``, ``frequency``, ``low`` and ``high``, the most frequent first."""
+    def labels(self) -> Sequence[Any]: ...
+    def top(self, k: int) -> list[dict[str, Any]]: ...
 
 
 def estimates(answers: Iterable[tuple[str, WithInterval]], truth: float | None = None, *, what: str = "") -> "Figure":

@@ -17,54 +17,38 @@ LARGEST_SIDE = 4096
 """The most inputs or reports that a heat map can show."""
 
 
-class WithVariance(Protocol):
-    """What `variance_curves` reads of a mechanism."""
+class Named(Protocol):
+    """What a caption says of a mechanism."""
 
     @property
-    def name(self) -> str:
-        """Its name, for the legend."""
+    def name(self) -> str: ...
+    @property
+    def epsilon(self) -> float: ...
+
+
+class WithVariance(Named, Protocol):
+    """What `variance_curves` reads: the variance of one report at each input."""
+
+    def variance(self, x: Any) -> npt.NDArray[np.float64]: ...
+
+
+class WithMatrix(Named, Protocol):
+    """What `channel` reads: P(report | input), with one row per input, and what inputs and reports stand for.
+
+    A mechanism with ``numeric`` also has ``values``, the number that each report stands for.
+    """
 
     @property
-    def epsilon(self) -> float:
-        """Its epsilon, for the caption."""
-
-    def variance(self, x: Any) -> npt.NDArray[np.float64]:
-        """Return the variance of one report at each input."""
-
-
-class WithMatrix(Protocol):
-    """What `channel` reads of a mechanism; of a numeric one also ``values``, the number each report stands for."""
-
+    def size(self) -> int: ...
     @property
-    def name(self) -> str:
-        """Its name, for the caption."""
-
+    def alphabet(self) -> int: ...
     @property
-    def epsilon(self) -> float:
-        """Its epsilon, for the caption."""
-
+    def numeric(self) -> bool: ...
     @property
-    def size(self) -> int:
-        """The number of inputs."""
-
+    def inputs(self) -> Any: ...
     @property
-    def alphabet(self) -> int:
-        """The number of reports."""
-
-    @property
-    def numeric(self) -> bool:
-        """Whether inputs and reports stand for numbers."""
-
-    @property
-    def inputs(self) -> Any:
-        """The inputs of the matrix's rows."""
-
-    @property
-    def certificate(self) -> Any:
-        """What is certified of it; ``bits`` goes into the caption."""
-
-    def matrix(self) -> npt.NDArray[np.float64]:
-        """Return P(report | input), with one row per input."""
+    def certificate(self) -> Any: ...
+    def matrix(self) -> npt.NDArray[np.float64]: ...
 
 
 def worst_case_variance(
