@@ -100,7 +100,7 @@ def test_plans_survive_their_json():
         (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, tolerance=-1), "tolerance is -1"),
         (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, colour=2), "auto has no option"),
         (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, method="optimized-unary", post="mle"), "mle"),
-        (lambda: dc.simulate(dc.Frequency(dc.Categories(LABELS), epsilon=1), ["z"]), "'z'"),
+        (lambda: dc.simulate(dc.Frequency(dc.Categories(LABELS), epsilon=1), ["z"]), "value 0 must be one of the 6"),
         (lambda: dc.simulate(dc.Frequency(dc.Categories(LABELS), epsilon=1), ["a"]), "at least 2"),
     ],
 )

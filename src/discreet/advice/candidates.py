@@ -7,9 +7,10 @@ from statistics import NormalDist
 from typing import Any
 
 from discreet.advice.population import DEFAULT_SHAPE, Population
+from discreet.arrays import Floats
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit
 from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import mechanism
@@ -91,7 +92,7 @@ class Candidate:
 
 def of_mechanism(method: str, arguments: dict[str, Any], source: Mechanism, law: Law | None, **more: Any) -> Candidate:
     """Return the candidate whose reports are all of one mechanism."""
-    size = (source.average_bits, source.report_bytes, source.influence)
+    size = (source.average_bits, source.report_bytes, _influence(source))
     return Candidate(method, arguments, *size, law=law, **more)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
 from discreet.advice.population import Population
-from discreet.mechanisms.base import Floats, Mechanism
-from discreet.mechanisms.registry import entries
+from discreet.arrays import Floats
+from discreet.mechanisms.families import Numeric, require_numeric
+from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.frequency import oracle_candidates
 from discreet.plans.mean.adaptive import Adaptive
@@ -40,16 +41,17 @@ def mean_candidates(asked: Ask) -> list[Candidate]:
     if people is None:
         return found
     prior = knots_prior(people.masses)
-    tailored = entries()["adaptive-additive"].build(asked.epsilon, prior=prior)
+    tailored = mechanism("adaptive-additive", asked.epsilon, prior=prior)
     variance = tailored.expected_variance(people.masses)
     arguments = {"method": tailored.name, "prior": prior}
     found.append(of_mechanism(tailored.name, arguments, tailored, _noise(asked, variance, spread, scale)))
     return found + [_adaptive(asked, people, name, spread) for name in ADAPTIVE]
 
 
-def mechanisms(epsilon: float, people: Population | None) -> list[tuple[Mechanism, float]]:
+def mechanisms(epsilon: float, people: Population | None) -> list[tuple[Numeric, float]]:
     """Return every mechanism for numbers with its variance: in the worst case, or on average over people."""
-    built = [e.build(epsilon) for e in entries().values() if e.question in ("mean", "distribution") and not e.needs]
+    known = [e.build(epsilon) for e in entries().values() if e.question in ("mean", "distribution") and not e.needs]
+    built = [m for m in known if isinstance(m, Numeric)]
     return [(m, m.worst_case_variance if people is None else m.expected_variance(people.masses)) for m in built]
 
 
@@ -63,16 +65,17 @@ def _noise(asked: Ask, variance: float, spread: float, scale: float) -> Law:
 def _adaptive(asked: Ask, people: Population, name: str, spread: float) -> Candidate:
     """Two rounds with weights n_i / (v_i + Var X); v_2 as pilots of that size make it."""
     steps = Adaptive(asked.domain, asked.epsilon, **ADAPTIVE[name])
-    scale = asked.domain.width / 2
+    scale, first = asked.domain.width / 2, require_numeric(steps.first, "A mean")
 
     @cache
-    def adapted(pilot: int) -> list[Mechanism]:
-        return [steps.adapt(steps.first, _pilot(steps, people, pilot, seed))[0] for seed in range(PILOTS)]
+    def adapted(pilot: int) -> list[Numeric]:
+        made = (steps.adapt(steps.first, _pilot(steps, people, pilot, seed))[0] for seed in range(PILOTS))
+        return [require_numeric(second, "A mean") for second in made]
 
     def law(users: int) -> tuple[float, float]:
         pilot = max(1, round(replace(steps, people=users).first_share * users))
         seconds = adapted(min(pilot, 1 << 18))
-        noise = np.array([steps.first.expected_variance(people.masses), _mean_noise(seconds, people)])
+        noise = np.array([first.expected_variance(people.masses), _mean_noise(seconds, people)])
         counts = np.array([pilot, max(users - pilot, 1)])
         weights = counts / (noise + spread)
         weights = weights / weights.sum()
@@ -89,7 +92,7 @@ def _pilot(steps: Adaptive, people: Population, count: int, seed: int) -> Tally:
     return steps.first.tally(steps.first.privatize(inputs, Entropy.seeded(seed)))
 
 
-def _mean_noise(sources: Sequence[Mechanism], people: Population) -> float:
+def _mean_noise(sources: Sequence[Numeric], people: Population) -> float:
     return float(np.mean([m.expected_variance(people.masses) for m in sources]))
 
 
@@ -110,7 +113,7 @@ def means_candidates(asked: Ask) -> list[Candidate]:
     found = []
     for name in (e.name for e in entries().values() if e.question in ("mean", "distribution") and not e.needs):
         plan = Means(asked.domains, asked.epsilon, name, spread=spread)
-        m, each = plan.mechanism, len(asked.domains) / plan.answers
+        m, each = require_numeric(plan.mechanism, "A mean"), len(asked.domains) / plan.answers
         variance = m.worst_case_variance if people is None else m.expected_variance(people.masses)
         law = _noise(asked, each * variance, each * spread, scale)
         arguments = {"method": name, "answers": plan.answers, "spread": spread}
@@ -156,7 +159,7 @@ def two_round_candidates(asked: Ask) -> list[Candidate]:
     ]
 
 
-def _two_rounds(asked: Ask, people: Population, source: Mechanism) -> Law:
+def _two_rounds(asked: Ask, people: Population, source: Numeric) -> Law:
     points, masses = people.points(2)
     truth, most = people.variance, asked.domain.width**2 / 4
     scale = asked.domain.width / 2

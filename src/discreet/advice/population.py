@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.resampling import generator
-from discreet.mechanisms.base import Floats
 
 CELLS = 1024
 DEFAULT_SHAPE = "skewed"

@@ -26,6 +26,7 @@ from discreet import wire
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
 from discreet.mechanisms.arithmetic import check_whole
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import require_numeric
 from discreet.mechanisms.registry import build, mechanism
 from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.exact import check_epsilon
@@ -184,9 +185,9 @@ class Updates:
         if isinstance(range, bool) or not isinstance(range, (int, float, np.number)) or not 0 < range < np.inf:
             raise DiscreetError(f"range is {range!r}; allowed is a finite number above 0")
         self.range = float(range)
-        self.mechanism = self._mechanism(method, options)
-        if not self.mechanism.numeric or not self.mechanism.certificate.unbiased:
-            raise DiscreetError(f"method is {self.mechanism.name!r}; averages need an unbiased mechanism for numbers")
+        self.mechanism = require_numeric(self._mechanism(method, options), "An average update")
+        if not self.mechanism.certificate.unbiased:
+            raise DiscreetError(f"method must be an unbiased mechanism for numbers, not {self.mechanism.name}")
         self.mechanism.certificate.require(self.mechanism.name)
 
     def _mechanism(self, method: str | Mechanism, options: dict[str, Any]) -> Mechanism:

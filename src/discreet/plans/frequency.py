@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Categories
 from discreet.errors import DiscreetError
 from discreet.estimation.simplex import norm_sub, project
-from discreet.mechanisms.base import Floats, Mechanism
-from discreet.mechanisms.families import Oracle
-from discreet.mechanisms.registry import entries, mechanism
+from discreet.mechanisms.families import Oracle, require_oracle
+from discreet.mechanisms.registry import build, entries
 from discreet.plans.answers import FrequencyAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.tallies import Tally
@@ -88,10 +88,8 @@ class Frequency(Plan[FrequencyAnswer]):
         if method == "auto":
             self.mechanism, self.reason = best_oracle(self.epsilon, domain.size, self.tolerance)
         else:
-            self.mechanism = mechanism(method, self.epsilon, size=domain.size, **options)
-            self.reason = "named by the analyst"
-        if not isinstance(self.mechanism, Oracle):
-            raise DiscreetError(f"method is {method!r}; frequencies need a frequency oracle")
+            found = build(method, self.epsilon, {"size": domain.size} | options)
+            self.mechanism, self.reason = require_oracle(found, "A frequency"), "named by the analyst"
         if post == "mle" and self.mechanism.operator().shape[0] != self.mechanism.alphabet:
             raise DiscreetError(
                 f"post is 'mle'; it needs an oracle whose tally counts whole reports, not {self.mechanism.name}"
@@ -116,7 +114,7 @@ class Frequency(Plan[FrequencyAnswer]):
     def estimate(self, history: History) -> FrequencyAnswer:
         """Return the frequencies."""
         channel, tally = self.only(history)
-        oracle, asked = channel.mechanism, channel.encoder
+        oracle, asked = require_oracle(channel.mechanism, "A frequency"), channel.encoder
         if not isinstance(asked, Categories):
             raise DiscreetError(f"frequencies need a channel for categories, not {asked!r}")
         raw, errors = oracle_frequencies(oracle, tally)
@@ -143,7 +141,7 @@ class Frequency(Plan[FrequencyAnswer]):
         )
 
 
-def oracle_frequencies(oracle: Mechanism, tally: Tally) -> tuple[Floats, Floats]:
+def oracle_frequencies(oracle: Oracle, tally: Tally) -> tuple[Floats, Floats]:
     """Return the unbiased frequencies and their standard errors, noise and sampling of people together."""
     if tally.n < 2:
         raise DiscreetError(f"the tally has {tally.n} reports; frequencies with intervals need at least 2")
@@ -152,24 +150,24 @@ def oracle_frequencies(oracle: Mechanism, tally: Tally) -> tuple[Floats, Floats]
     return raw, np.sqrt(_variance(oracle, np.clip(raw, 0.0, 1.0), tally.n))
 
 
-def _variance(oracle: Mechanism, f: Floats, n: int) -> Floats:
+def _variance(oracle: Oracle, f: Floats, n: int) -> Floats:
     return oracle.frequency_variance(f, n) + f * (1 - f) / n
 
 
-def _maximum_likelihood(oracle: Mechanism, tally: Tally, raw: Floats) -> Floats:
+def _maximum_likelihood(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
     """EM through the channel, to its fixed point."""
     from discreet.estimation.em import em
 
     return em(oracle.operator(), tally.counts, stop="fixed-point").f
 
 
-def _posterior_means(oracle: Mechanism, tally: Tally, raw: Floats) -> Floats:
+def _posterior_means(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
     from discreet.estimation.shrinkage import shrink
 
     return shrink(raw, lambda f: _variance(oracle, f, tally.n))
 
 
-POST: dict[str, Callable[[Mechanism, Tally, Floats], Floats]] = {
+POST: dict[str, Callable[[Oracle, Tally, Floats], Floats]] = {
     "norm-sub": lambda oracle, tally, raw: norm_sub(raw),
     "simplex": lambda oracle, tally, raw: project(raw),
     "mle": _maximum_likelihood,
@@ -178,7 +176,7 @@ POST: dict[str, Callable[[Mechanism, Tally, Floats], Floats]] = {
 }
 
 
-def oracle_candidates(epsilon: float, size: int) -> list[Mechanism]:
+def oracle_candidates(epsilon: float, size: int) -> list[Oracle]:
     """Return every registered oracle for this size, but those with a bit a category when there are very many."""
     found = []
     for entry in entries().values():
@@ -187,14 +185,14 @@ def oracle_candidates(epsilon: float, size: int) -> list[Mechanism]:
         if size > LARGEST_UNARY and entry.name in BIT_PER_CATEGORY:
             continue
         try:
-            found.append(entry.build(epsilon, size=size))
+            found.append(require_oracle(entry.build(epsilon, size=size), "A frequency"))
         except DiscreetError:
             if entry.name == SIMPLE:  # the one that takes every size: what it refuses is wrong
                 raise
     return found
 
 
-def best_oracle(epsilon: float, size: int, tolerance: float = 0.05) -> tuple[Mechanism, str]:
+def best_oracle(epsilon: float, size: int, tolerance: float = 0.05) -> tuple[Oracle, str]:
     """Return the oracle with the shortest report within ``tolerance`` of the least mean variance, and why."""
     candidates = oracle_candidates(epsilon, size)
     least = min(candidates, key=lambda m: m.mean_variance)
@@ -205,6 +203,6 @@ def best_oracle(epsilon: float, size: int, tolerance: float = 0.05) -> tuple[Mec
         return chosen, f"{chosen.name} has the least variance of all oracles at this size and epsilon"
     more = chosen.mean_variance / least.mean_variance - 1
     return chosen, (
-        f"{chosen.name} needs {chosen.certificate.bits} bits a report where {least.name}, the least variance, "
+        f"{chosen.name} needs {chosen.certificate.bits} bits per report where {least.name}, the least variance, "
         f"needs {least.certificate.bits}; it has {more:.1%} more variance"
     )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Range, RangeMean, Variance
 from discreet.estimation.uncertainty import Uncertainty
-from discreet.mechanisms.base import Floats
 from discreet.plans.answers import Answer, NumberAnswer
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.em import em, ems, joint
@@ -26,8 +27,9 @@ from discreet.estimation.spline import log_spline
 from discreet.estimation.tree import consistent, haar_leaves, non_negative
 from discreet.estimation.two_phase import two_phase_em
 from discreet.estimation.uncertainty import DrawnUncertainty, PosteriorUncertainty, Uncertainty
-from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
+from discreet.mechanisms.families import Oracle, require_oracle
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.operators import Operator
@@ -150,7 +152,8 @@ class Flat(Design):
 
     def fit(self, answered: Answered) -> Fit:
         """Return the coarse frequencies, spread evenly."""
-        tally, oracle = answered.tally("all", least=2), answered.round.channel("all").mechanism
+        tally = answered.tally("all", least=2)
+        oracle = require_oracle(answered.round.channel("all").mechanism, "A histogram of cells")
         raw = oracle_frequencies(oracle, tally)[0]
         f, finer = norm_sub(raw), self.bins // raw.size
 
@@ -192,9 +195,10 @@ class Tree(Design):
         parts = [(channel.mechanism, answered.tally(channel.key, least=2)) for channel in channels]
         if self.kind == "haar":
             return self._haar(parts)
-        sizes = [oracle.size for oracle, _ in parts]
-        layers = [oracle_frequencies(oracle, tally)[0] for oracle, tally in parts]
-        variances = np.array([oracle.mean_variance / tally.n for oracle, tally in parts]) if self.weighted else None
+        asked = [(require_oracle(source, "A layer of the tree"), tally) for source, tally in parts]
+        sizes = [oracle.size for oracle, _ in asked]
+        layers = [oracle_frequencies(oracle, tally)[0] for oracle, tally in asked]
+        variances = np.array([oracle.mean_variance / tally.n for oracle, tally in asked]) if self.weighted else None
         raw = consistent(layers, variances)
         f = non_negative(layers, variances) if self.kind == "admm" else project(raw)
 
@@ -202,7 +206,7 @@ class Tree(Design):
             # The estimate is linear: the errors of the leaves are those around an even tree.
             even = [
                 oracle_errors(oracle, tally.n, f.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i) + 1 / size
-                for i, (size, (oracle, tally)) in enumerate(zip(sizes, parts, strict=True))
+                for i, (size, (oracle, tally)) in enumerate(zip(sizes, asked, strict=True))
             ]
             rows = range(ERROR_DRAWS)
             return np.stack([consistent([layer[k] for layer in even], variances) for k in rows]) - 1 / self.bins
@@ -246,7 +250,7 @@ def layer_sizes(bins: int, branching: int) -> list[int]:
     return sizes
 
 
-def oracle_errors(oracle: Mechanism, n: int, f: Floats, count: int, seed: int) -> Floats:
+def oracle_errors(oracle: Oracle, n: int, f: Floats, count: int, seed: int) -> Floats:
     """Return draws of the error of an oracle's frequencies around f: who was asked, and their noise.
 
     Randomised response is drawn exactly; for other oracles the noise of different values is nearly independent.

@@ -24,6 +24,7 @@ from discreet.estimation.hybrid import BUCKET_VARIANCES, candidates
 from discreet.estimation.intervals import UNDERSMOOTHING
 from discreet.estimation.spline import Posterior, SplineModel, log_spline, softmax
 from discreet.estimation.uncertainty import PosteriorUncertainty
+from discreet.mechanisms.families import require_oracle
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Answered, Channel
 from discreet.plans.distribution.designs import Design, Fit
@@ -80,7 +81,7 @@ class Hybrid(Design):
         """Return the average of the three readings, or the spiky one."""
         counts, leaf = answered.tally("wave", least=1).counts, answered.tally("leaf")
         channel = answered.round.channel("wave").mechanism.operator()
-        oracle = answered.round.channel("leaf").mechanism
+        oracle = require_oracle(answered.round.channel("leaf").mechanism, "The leaf channel")
         if leaf.n < 2:  # hardly anyone was asked: the wave speaks alone
             alone = log_spline(channel, counts)
             loose = PosteriorUncertainty(lambda: log_spline(channel, counts, undersmoothing=UNDERSMOOTHING))

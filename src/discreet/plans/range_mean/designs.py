@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms.base import Floats
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.ranged import Ranged

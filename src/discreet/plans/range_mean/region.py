@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from discreet.mechanisms.base import Floats
+from discreet.arrays import Floats
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.plans.range_mean.designs import Belief, Region, predicted_variance
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
+from discreet.mechanisms.families import require_numeric
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
@@ -108,7 +109,8 @@ class RangeMeans(Plan[RangeMeansAnswer]):
                 belief = Belief.within(points, masses, low, high, (low, high), clip=True)
                 divided += predicted_variance(source, belief) * len(self.ranges) / self.users
             else:
-                divided += source.worst_case_variance * len(self.ranges) / self.users
+                variance = require_numeric(source, "A mean of a range").worst_case_variance
+                divided += variance * len(self.ranges) / self.users
         return {"divide": divided, "distribution": float((joint / halves**2).sum())}
 
     @staticmethod
