@@ -143,6 +143,18 @@ def test_the_page_about_scale(spark, tmp_path, monkeypatch):
     exec(compile(at_home, "scale.md", "exec"), {"spark": spark})  # Java does not follow us into the folder
 
 
+def test_several_answers_per_person(people, tmp_path):
+    names = ["wage", "room", "cell"]
+    domains = [WAGE, dc.Interval(0, 70), dc.Interval(0, 4)]
+    plan = dc.Means(domains, epsilon=16, answers=2, names=names, method="duchi")
+    reports = privatize_frame(people, {"person": plan}, str(tmp_path / "r"))
+    assert reports.columns == [f"person/1/{name}" for name in names]
+    answer = estimate_frame(reports)["person"]
+    assert abs(answer["cell"].value - 1.5) < 0.2
+    assert abs(answer["room"].value - 34.4) < 3
+    assert estimate_file(tmp_path / "r")["person"]["room"].value == answer["room"].value
+
+
 # -- retries ----------------------------------------------------------------------------------------------
 
 
@@ -218,7 +230,7 @@ def test_two_rounds_of_a_real_plan(people, tmp_path):
 
 
 def test_a_cluster_must_be_able_to_tell_people_apart(people, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.drivers.spark._is_local", lambda context: False)
+    monkeypatch.setattr("discreet.drivers.spark.is_local", lambda context: False)
     with pytest.raises(DiscreetError, match="name the column that tells people apart, or call setCheckpointDir"):
         privatize_frame(people, TWO_ROUNDS, str(tmp_path / "r"))
 

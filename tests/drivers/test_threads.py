@@ -177,6 +177,25 @@ def test_the_same_two_functions_under_dask(people):
         check(tallies["cell"])
 
 
+def test_dask_counts_and_answers(tmp_path):
+    pytest.importorskip("dask")
+    from discreet.drivers.dask import estimate_files, tally_files
+
+    plan = dc.Mean(dc.Interval(0, 100), epsilon=4, method="duchi")
+    for i in range(20):
+        pq.write_table(pa.table({"wage": np.full(50, 40.0)}), tmp_path / "p.parquet")
+        privatize_file(tmp_path / "p.parquet", tmp_path / f"r{i}.arrow", {"wage": plan})
+    _, tallies = tally_files(f"{tmp_path}/r*.arrow", scheduler="threads")
+    assert tallies == tally_file(f"{tmp_path}/r*.arrow")[1]
+    answer = estimate_files(tmp_path / "r1.arrow", f"{tmp_path}/r1?.arrow", scheduler="threads")["wage"]
+    assert answer.n == 11 * 50
+    privatize_file(tmp_path / "p.parquet", tmp_path / "x.arrow", {"wage": dc.Mean(dc.Interval(0, 50), 4, "duchi")})
+    with pytest.raises(DiscreetError, match="different questions"):
+        estimate_files(tmp_path / "r1.arrow", tmp_path / "x.arrow", scheduler="threads")
+    with pytest.raises(DiscreetError, match="at least one file"):
+        estimate_files()
+
+
 def zip_pairs(parts):
     return [parts[i : i + 2] for i in range(0, len(parts), 2)]
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import pyarrow as pa
-
+from discreet.drivers.arrow import pa
 from discreet.drivers.tables import Budget, Collection, Reports, Tallies, merge
 from discreet.drivers.tables.reports import KEY
 from discreet.drivers.tables.run import collect

@@ -7,12 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv
-import pyarrow.ipc
-import pyarrow.parquet
-
 from discreet.domains import Categories
+from discreet.drivers.arrow import csv, ipc, pa, parquet
 from discreet.drivers.tables import Collection
 from discreet.drivers.tables.values import check_type, columns_of, no_column
 from discreet.errors import DiscreetError, DomainError
@@ -107,25 +103,23 @@ class Source:
 
     def _look(self) -> tuple[Any, int | None]:
         if self.format == "parquet":
-            with pyarrow.parquet.ParquetFile(self.path) as file:
+            with parquet.ParquetFile(self.path) as file:
                 self._metadata = file.metadata
                 return file.schema_arrow, file.metadata.num_rows
         if self.format == "arrow":
-            with pa.memory_map(str(self.path)) as data, pa.ipc.open_file(data) as file:
+            with pa.memory_map(str(self.path)) as data, ipc.open_file(data) as file:
                 return file.schema, None
         with self._csv(None) as reader:
             return reader.schema, None
 
     def _csv(self, columns: list[str] | None) -> Any:
-        convert = pyarrow.csv.ConvertOptions(
+        convert = csv.ConvertOptions(
             column_types=self._types,
             include_columns=columns,
             strings_can_be_null=True,
             null_values=self._nulls,
         )
-        return pyarrow.csv.open_csv(
-            self.path, read_options=pyarrow.csv.ReadOptions(block_size=_CSV_BLOCK), convert_options=convert
-        )
+        return csv.open_csv(self.path, read_options=csv.ReadOptions(block_size=_CSV_BLOCK), convert_options=convert)
 
     def batches(self, pieces: range | None = None) -> Iterator[Any]:
         """Yield record batches of the wanted columns: of the whole file, or of some `pieces` of it."""
@@ -158,13 +152,13 @@ class Source:
         with _explained(self.path):
             if self.format == "parquet":
                 # A small buffer instead of whole column chunks: row groups may be as large as the file.
-                with pyarrow.parquet.ParquetFile(
+                with parquet.ParquetFile(
                     self.path, metadata=self._metadata, buffer_size=1 << 20, pre_buffer=False
                 ) as file:
                     groups = None if pieces is None else list(pieces)
                     yield from file.iter_batches(ROWS, groups, self.columns, use_threads=pieces is None)
             elif self.format == "arrow":
-                with pa.memory_map(str(self.path)) as data, pa.ipc.open_file(data) as file:
+                with pa.memory_map(str(self.path)) as data, ipc.open_file(data) as file:
                     for i in range(file.num_record_batches) if pieces is None else pieces:
                         batch = file.get_batch(i).select(self.columns)
                         for start in range(0, batch.num_rows, ROWS):
@@ -198,7 +192,7 @@ def open_values(path: Path, collection: Collection) -> Source:
             labels |= {label for label in domain.labels if isinstance(label, str)}
         else:
             types[column] = pa.float64()
-    nulls = [text for text in pyarrow.csv.ConvertOptions().null_values if text not in labels]
+    nulls = [text for text in csv.ConvertOptions().null_values if text not in labels]
     source = Source(path, list(collection.columns), types, nulls)
     for name, plan in collection.questions.items():
         for column, domain in columns_of(name, plan).items():

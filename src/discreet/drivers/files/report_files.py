@@ -12,12 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute
-import pyarrow.csv
-import pyarrow.ipc
-import pyarrow.parquet
 
+from discreet.drivers.arrow import compute, csv, ipc, pa, parquet
 from discreet.drivers.files.formats import Progress, Source, format_of
 from discreet.drivers.tables import Reports, Tallies, merge
 from discreet.drivers.tables.reports import document_of
@@ -120,7 +116,7 @@ def _to_hex(column: Any) -> Any:
     digits[:, 0], digits[:, 1] = _DIGITS[data >> 4], _DIGITS[data & 15]
     offsets = pa.py_buffer(np.arange(0, (rows + 1) * 2 * width, 2 * width, dtype=np.int32).tobytes())
     text = pa.StringArray.from_buffers(rows, offsets, pa.py_buffer(digits.tobytes()))
-    return pa.compute.if_else(column.is_valid(), text, pa.scalar(None, pa.string())) if column.null_count else text
+    return compute.if_else(column.is_valid(), text, pa.scalar(None, pa.string())) if column.null_count else text
 
 
 class Sink:
@@ -138,12 +134,12 @@ class Sink:
     def __enter__(self) -> "Sink":
         schema = self.reports.schema
         if self.format == "parquet":
-            self._writer = pyarrow.parquet.ParquetWriter(self._part, schema, compression="zstd")
+            self._writer = parquet.ParquetWriter(self._part, schema, compression="zstd")
         elif self.format == "arrow":
-            self._writer = pa.ipc.new_file(str(self._part), schema)
+            self._writer = ipc.new_file(str(self._part), schema)
         else:
             plain = pa.schema([pa.field(c.name, pa.string() if c.is_packed else c.type) for c in self.reports.cells])
-            self._writer = pyarrow.csv.CSVWriter(str(self._part), plain)
+            self._writer = csv.CSVWriter(str(self._part), plain)
         return self
 
     def write(self, batch: Any) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import Words
+from discreet.drivers.arrow import pa
 from discreet.drivers.tables import Cell, Stage, Tallies, merge
 from discreet.drivers.tables.cells import tally_cells
 from discreet.drivers.tables.stage import Drawn

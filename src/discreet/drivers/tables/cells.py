@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import AnyArray
+from discreet.drivers.arrow import pa
 from discreet.drivers.tables.values import Mask
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism

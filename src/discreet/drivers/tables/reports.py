@@ -11,9 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import pyarrow as pa
-
 from discreet.domains import Encoded
+from discreet.drivers.arrow import pa
 from discreet.drivers.tables.cells import Cell, Tallies, tally_cells
 from discreet.drivers.tables.collection import Collection
 from discreet.errors import DiscreetError, WireError

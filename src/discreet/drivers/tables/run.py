@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import pyarrow as pa
-import pyarrow.ipc
-
+from discreet.drivers.arrow import ipc, pa
 from discreet.drivers.tables.cells import Tallies, merge, tally_cells
 from discreet.drivers.tables.collection import Collection
 from discreet.drivers.tables.counted import Counted
@@ -119,7 +117,7 @@ class _Spool:
     def __init__(self, schema: Any, folder: Path | None) -> None:
         make = tempfile.SpooledTemporaryFile if folder is None else tempfile.TemporaryFile
         self._file: Any = make(dir=None if folder is None else str(folder))
-        self._writer = pa.ipc.new_stream(self._file, schema)
+        self._writer = ipc.new_stream(self._file, schema)
 
     def write(self, batch: Any) -> None:
         self._writer.write(batch)
@@ -127,7 +125,7 @@ class _Spool:
     def read(self) -> Iterator[Any]:
         self._writer.close()
         self._file.seek(0)
-        yield from pa.ipc.open_stream(self._file)
+        yield from ipc.open_stream(self._file)
 
     def close(self) -> None:
         self._file.close()

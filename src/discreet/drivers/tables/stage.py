@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import Words
+from discreet.drivers.arrow import pa
 from discreet.drivers.tables.cells import Cell
 from discreet.drivers.tables.collection import Collection
 from discreet.drivers.tables.counted import Counted

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.arrays import AnyArray, Counts
 from discreet.domains import Categories, Encoded, Interval
+from discreet.drivers.arrow import compute, pa
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans.base import Plan
 from discreet.plans.encoders import Attribute, Domain, Encoder
@@ -110,7 +109,7 @@ def read_values(batch: Any, columns: Mapping[str, Domain], question: str, first_
 
 
 def _numbers(array: Any) -> npt.NDArray[np.float64]:
-    return np.asarray(pc.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    return np.asarray(compute.cast(array, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def _read_labels(column: str, domain: Categories, array: Any, first_row: int) -> Values:
