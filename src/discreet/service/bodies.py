@@ -38,7 +38,7 @@ Count = Annotated[int, Field(ge=1, le=1 << 40)]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
 class NewCampaign(_Body):
@@ -50,7 +50,7 @@ class NewCampaign(_Body):
     opens: datetime.date | None = None
     closes: datetime.date | None = None
     minimum: Count = 100
-    participants: Count | None = None
+    people: Annotated[Count | None, Field(alias="participants", description="Expected people.")] = None
     admission: Literal["open", "issued", "invited"] = "issued"
     public_results: bool = False
 

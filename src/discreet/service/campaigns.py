@@ -53,7 +53,7 @@ class Campaigns:
         opens: datetime.date | None = None,
         closes: datetime.date | None = None,
         minimum: int = 100,
-        participants: int | None = None,
+        people: int | None = None,
         admission: str = "issued",
         public_results: bool = False,
     ) -> bytes:
@@ -61,7 +61,7 @@ class Campaigns:
         check_dates(opens, closes)
         if admission not in ADMISSIONS:
             raise DiscreetError(f"admission must be {listed(ADMISSIONS)}, not {admission!r}")
-        made = read_plan(plan) if participants is None else read_plan(plan).expecting(participants)
+        made = read_plan(plan) if people is None else read_plan(plan).expecting(people)
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
@@ -74,14 +74,14 @@ class Campaigns:
             "opens": opens,
             "closes": closes,
             "minimum": minimum,
-            "participants": participants,
+            "participants": people,
             "admission": admission,
             "public_results": public_results,
             "finished": False,
             "secret": system_entropy().read(32),
             "created": self.settings.today(),
         }
-        self.store.add_campaign(values, json.dumps(write_round(first)), target_of(first, participants))
+        self.store.add_campaign(values, json.dumps(write_round(first)), target_of(first, people))
         return identifier
 
     def find(self, identifier: bytes) -> RowMapping:
