@@ -1,6 +1,6 @@
-"""Fused samplers and counters of bit vectors, in numba: unary encodings and subset selection.
+"""Samplers and counters of bit vectors (unary encodings and subset selection), compiled by numba.
 
-Like `kernels`: the same words and the same integer comparisons as the one-report paths, bit by bit.
+They make the same integer comparisons with the same words as the plain samplers of the mechanism classes, bit by bit.
 """
 
 import numpy as np
@@ -9,15 +9,15 @@ from numba import njit
 from discreet.mechanisms.kernels.numeric import BLOCK, ONE, SHIFT, below
 
 GATHER = np.uint64(0x0102040810204080)
-"""Its product with eight bytes of 0 or 1 has them as the eight highest bits, the first byte lowest."""
+"""Multiplying this by eight bytes of 0 or 1 gathers them in the eight highest bits, the first byte lowest."""
 
 
 @njit(cache=True, nogil=True)
 def sample_subset(values, words, draws, size, hit, out):
-    """Floyd's sampling of a subset of the others, then the true value or not: 1 + draws words a report.
+    """Floyd's sampling of a subset of the others, then the true value or not: 1 + draws words per report.
 
-    A draw is the floor of word * (j + 1) / 2^64; an element that is already in gives its place to j. What is in is
-    marked by one byte each, which is as quickly read back as written; eight marks become eight bits by one product.
+    A draw is the floor of word * (j + 1) / 2^64; an element that is already in is replaced by j. Elements that are in
+    are marked by one byte each, and eight marks become eight bits by one multiplication.
     """
     lanes = out.shape[1]
     drawn = np.zeros(draws, np.uint64)
@@ -31,7 +31,7 @@ def sample_subset(values, words, draws, size, hit, out):
             drawn[k] = below(words[base + 1 + k], first + k + 1)
         for k in range(draws - inside):
             t = drawn[k]
-            t += np.uint64(marks[t]) * (np.uint64(first + k) - t)  # without a branch, which nobody could foresee
+            t += np.uint64(marks[t]) * (np.uint64(first + k) - t)  # without a branch, which could not be predicted
             marks[t] = 1
         row = out[i]
         for lane in range(lanes):
@@ -47,7 +47,7 @@ def sample_subset(values, words, draws, size, hit, out):
 def sample_small_subset(values, words, draws, size, hit, out):
     """`sample_subset` for up to 64 categories: what is in is a single word, and many reports draw side by side.
 
-    Everyone draws as often; a draw with the bound ``size`` is the one too many of those who have the true value in.
+    All reports draw equally often; reports that contain the true value ignore their last draw, whose bound is ``size``.
     """
     stride = draws + 1
     bits, first = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.int64)

@@ -1,4 +1,4 @@
-"""Fused samplers, counters and transforms of the frequency oracles, in numba.
+"""Samplers, counters and transforms of the frequency oracles, compiled by numba.
 
 They make the same integer comparisons with the same words as the plain samplers of the mechanism classes, bit by bit.
 Divisions are of integers below 2^48 in float64, where the floor is exact.
@@ -68,7 +68,7 @@ def hash_values(values, seeds, levels, bits, polynomial, mix, out):
 
 @njit(cache=True, nogil=True)
 def sample_hashed(values, words, levels, bits, polynomial, mix, buckets, high, low, out):
-    """Randomised response among the buckets of the values' hashes: two words a report, the seed and the bucket."""
+    """Randomised response among the buckets of the values' hashes: two words per report, the seed and the bucket."""
     rows, sums, rest = np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32), np.empty(BLOCK, np.uint32)
     shift, half, mask = np.uint64(64 - 2 * bits), np.uint64(64 - bits), np.uint64((1 << bits) - 1)
     for start in range(0, values.shape[0], BLOCK):
@@ -193,7 +193,7 @@ def walsh_hadamard(rows):
 
 @njit(cache=True, nogil=True)
 def sample_hadamard(values, words, width, first, hit, outside, out):
-    """Hadamard response in blocks: two words a report. Both cases are computed, so that reports go side by side."""
+    """Hadamard response in blocks: two words per report. Both cases are computed, so that there is no branch."""
     half, cells, rows = width // 2, width - first, np.float64(width - 1)
     own = cells - half
     for i in range(values.shape[0]):
@@ -227,7 +227,7 @@ def sample_hadamard_bit(values, words, shift, high, out):
 
 @njit(cache=True, nogil=True)
 def look_up(values, words, listed, hit, on, off, out):
-    """One of the first ``on`` or the last ``off`` reports that are listed for the value: two words a report."""
+    """One of the first ``on`` or the last ``off`` reports that are listed for the value: two words per report."""
     for i in range(values.shape[0]):
         miss = np.int64(words[2 * i] >> SHIFT) >= hit
         place = below(words[2 * i + 1], off if miss else on) + (on if miss else 0)
@@ -236,7 +236,7 @@ def look_up(values, words, listed, hit, on, off, out):
 
 @njit(cache=True, nogil=True)
 def sample_projective(values, words, field, dimension, inverse, hit, on, off, out):
-    """A point on the value's hyperplane or off it: two words a report.
+    """A point on the value's hyperplane or off it: two words per report.
 
     Coordinate by coordinate for a block of reports that go side by side. Divisions by the field are products with
     2^36 / field, rounded up: exact below 2^28, for the error is below 2^-8 of a unit.

@@ -1,8 +1,8 @@
-"""Fused samplers and counters in numba. Imported only when a batch is large enough to pay for it.
+"""Samplers and counters of numeric mechanisms and windows, compiled by numba.
 
-Each sampler takes the same words and makes the same integer comparisons as the one-report path in the
-mechanism classes; a test holds them to each other bit by bit. All divisions are of integers below 2^48
-in float64, where floor(u / w) is exact: u/w is at least 2^-48 away, relatively, from the next integer.
+Each sampler uses the same words and makes the same integer comparisons as the plain `_one` of the mechanism's class;
+tests compare them bit by bit. All divisions are of integers below 2^48 in float64, where floor(u / w) is exact: u/w is
+at least 2^-48 away, relatively, from the next integer.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ SHIFT = np.uint64(16)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
 BLOCK = 1024
-"""Reports that are sampled together, so that what is between two steps stays in the nearest cache."""
+"""Number of reports that are sampled together, so that what passes between two steps stays in the nearest cache."""
 SCALE = 281474976710656.0  # 2^48
 
 
@@ -36,7 +36,7 @@ def round_to_lattice(x, words, stride, last, out):
 
 @njit(cache=True, nogil=True)
 def sample_window(positions, words, width, heavy, high, low, out):
-    """One cell for each position, one word a report: u below the window's weight falls in it, the rest outside.
+    """One cell for each position, one word per report: u below the window's weight falls in it, the rest outside.
 
     The window's first ``heavy`` cells weigh high + 1, the others high. Without a branch several reports go side by
     side.
@@ -55,7 +55,7 @@ def sample_window(positions, words, width, heavy, high, low, out):
 
 @njit(cache=True, nogil=True)
 def sample_interval_window(x, words, last, width, heavy, high, low, out):
-    """Fused `round_to_lattice` and `sample_window`: two words a report."""
+    """Both `round_to_lattice` and `sample_window` in one loop: two words per report."""
     extra = np.float64(heavy)
     border, inside = extra * (high + 1.0), width * high + extra
     scale = last / 2.0
@@ -77,7 +77,7 @@ def sample_table(x, words, knots, scale, near, steps, thresholds, width, bits, p
     """Round x at random to one of its two neighbouring knots, then count the thresholds of its row that u has reached.
 
     ``steps`` holds 2^48 / gap. Two short loops over a block that stays in the nearest cache wait less for each other
-    than one long loop. Unsigned places spare a test for negative ones.
+    than one long loop. Unsigned places save a test for negative ones.
     """
     rows = np.empty(BLOCK, np.uint32)
     shift = np.uint64(64) - bits
@@ -118,15 +118,15 @@ def sample_profile(positions, words, stride, offset, thresholds, bits, places, i
 
 
 FEW = 4
-"""Tables of at most so many knots and outputs are sampled without looking anything up."""
+"""Tables with at most this many knots and outputs are sampled without looking anything up."""
 
 
 @njit(cache=True, nogil=True)
 def sample_small_table(x, words, knots, steps, cumulative, out):
     """A table of up to four knots and outputs, all of it in registers: several reports side by side.
 
-    ``knots`` and ``steps`` have three entries (knots that there are not: infinity), ``cumulative`` four rows of three
-    (outputs that there are not: 2^48).
+    ``knots`` and ``steps`` have three entries (missing knots are infinity), ``cumulative`` four rows of three (missing
+    outputs are 2^48).
     """
     k0, k1, k2 = knots[0], knots[1], knots[2]
     s0, s1, s2 = steps[0], steps[1], steps[2]
@@ -158,7 +158,7 @@ def toss(words, coin, first, second, shift, out):
 
 @njit(cache=True, nogil=True)
 def part_ranged(values, words, away, inner, pairs):
-    """What the inner mechanism of a range takes: values (0 for those away) and the first two of three words."""
+    """Prepare the input of the inner mechanism of a range: values (0 for people outside) and two of three words."""
     for i in range(values.shape[0]):
         inner[i] = 0.0 if values[i] == away else values[i]
         pairs[2 * i] = words[3 * i]
@@ -167,7 +167,7 @@ def part_ranged(values, words, away, inner, pairs):
 
 @njit(cache=True, nogil=True)
 def join_ranged(values, words, away, reports, thresholds, bits, places, inside, outside, silent, out):
-    """The inner report, or a draw of those away, and the tag: by the third word of each report."""
+    """Join the inner report, or the draw of people outside, with the tag, which the third word decides."""
     shift = np.uint64(64) - bits
     size = thresholds.shape[0]
     for i in range(values.shape[0]):
@@ -184,7 +184,7 @@ def join_ranged(values, words, away, reports, thresholds, bits, places, inside, 
 
 @njit(cache=True, nogil=True)
 def count_values(reports, counts):
-    """Histogram of small integers, in four tables so that equal neighbours do not wait for each other.
+    """Histogram of small integers, in four tables so that equal neighbours need not wait for each other.
 
     A large alphabet is counted in place: equal neighbours are rare, and four tables would not stay in cache.
     """

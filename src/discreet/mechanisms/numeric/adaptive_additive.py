@@ -5,7 +5,7 @@
 
 The papers' eq. 14 lacks the unbiasedness of eq. 10 and constraints on its tails; as printed it has no finite epsilon.
 Here all inputs share one finite alphabet that reaches past C = (e^epsilon + 1)/(e^epsilon - 1), which unbiasedness
-needs. The outputs are free (at most two for each knot, and better) or the papers' lattice (``sigma``, ``q``).
+needs. The outputs are free (at most two per knot, which is better) or the papers' lattice (``sigma``, ``q``).
 
 Exact: as for `minimax`, the solver's answer is repaired to whole weights, and the certificate is computed from those.
 The prior only shapes the noise: privacy and unbiasedness hold whatever the truth is.
@@ -32,7 +32,6 @@ def adaptive_additive(
 
     Parameters
     ----------
-    epsilon : float
     prior : sequence of float
         Weights of N + 1 equally spaced knots from -1 to 1, not all zero.
     sigma, q : float, optional
@@ -48,9 +47,9 @@ def adaptive_additive(
     epsilon = check_epsilon(epsilon)
     weights = np.atleast_1d(np.asarray(prior, dtype=np.float64))
     if weights.ndim != 1 or weights.size < 2:
-        raise DiscreetError(f"prior has {weights.size} weights; allowed are 2 or more, for knots from -1 to 1")
+        raise DiscreetError(f"prior must have at least 2 weights, for knots from -1 to 1, not {weights.size}")
     if (sigma is None) != (q is None):
-        raise DiscreetError("sigma and q belong together: give both for the lattice, or neither for free outputs")
+        raise DiscreetError("sigma and q must be given together, for the lattice, or not at all, for free outputs")
     outputs = None if sigma is None or q is None else lattice_outputs(sigma, q)
     table, _ = adaptive_table(np.linspace(-1.0, 1.0, weights.size), weights, epsilon, outputs)
     return Table("adaptive-additive", epsilon, table.knots.tolist(), table.weights.tolist(), table.values.tolist())

@@ -27,7 +27,7 @@ def hybrid(epsilon: float, positions: int | None = None) -> Numeric:
     Examples
     --------
     >>> round(hybrid(1.0).worst_case_variance, 3)
-    4.386
+    4.289
     """
     epsilon = check_epsilon(epsilon)
     if epsilon <= SWITCH:

@@ -1,7 +1,8 @@
 """Hybrids of the N-output mechanism and PM-sub (HM-NP, HM-TP): lowest worst case of the papers up to epsilon = 6.46.
 
-With share s an N-output report, otherwise one of PM-sub, whose variance is A x^2 + B. On the last piece of the
-N-output mechanism E[value^2 | x] = b + 2 x* x, and the share of least worst case is  [n-output, Lemma 7, Theorem 8]
+With probability s a report is of the N-output mechanism, otherwise of PM-sub, whose variance is A x^2 + B. On the last
+piece of the N-output mechanism E[value^2 | x] = b + 2 x* x, and the share s of least worst case is
+[n-output, Lemma 7, Theorem 8]
 
     s = 0                                if the N-output variance at 1 exceeds A + B  (D > 0)
     s = 1                                if g1 = (x*^2 + (1 + A)(b - B)) / (1 + A)^2 <= 0
@@ -11,8 +12,8 @@ Written with that line instead of a_n and a_(n-1), the theorem holds for every N
 or 1 up to epsilon = 0.611) and for N = 3 with p0 < p, which it does not cover as printed (D there needs a_n).
 
 HM-TP is N = 3. HM-NP takes the best N: 2 up to epsilon = 1.9975, 3 (so it *is* HM-TP) up to 3.709, then more.
-Exact: the ratio is the larger one of the parts'. The share has 16 bits and PM-sub a lattice: the variance is within
-0.1 % of the closed form. Prefer `minimax` (4 to 30 % lower), or `piecewise-opt` above epsilon = 6.46.
+Exact: the ratio is the larger of the two parts' ratios. The share has 16 bits and PM-sub a lattice: the variance is
+within 0.1 % of the closed form. Prefer `minimax` (4 to 30 % lower), or `piecewise-opt` above epsilon = 6.46.
 """
 
 import math
@@ -26,7 +27,7 @@ from discreet.mechanisms.shapes.mixture import mix
 
 
 def hybrid_np_share(chosen: OutputLayout) -> float:
-    """Return the best share of N-output reports beside PM-sub (Theorem 8).
+    """Return the best share of N-output reports in the hybrid with PM-sub (Theorem 8).
 
     Examples
     --------

@@ -23,7 +23,6 @@ def minimax(epsilon: float, outputs: int | None = None) -> Table:
 
     Parameters
     ----------
-    epsilon : float
     outputs : int, optional
         Size of the alphabet; unless given, enough to come within 1 % of the limit.
 

@@ -1,4 +1,4 @@
-"""PrivRM and the outside-symbol mechanism: constructors of `Ranged` that spend exactly epsilon.
+"""Mechanisms for means of a range (PrivRM, outside symbol): constructors of `Ranged` that spend exactly epsilon.
 
 Let i and o be the probabilities of the tag "inside" for people inside and outside the range, lo(y) and hi(y) the
 extremes of the inner mechanism's column y, and g the law that people outside draw from. The joint report keeps epsilon
@@ -13,9 +13,9 @@ iff the inner mechanism does and, for every tag that carries a value,
                      the tag "outside" is a report without a value                                      [ours]
 
 The paper's e is epsilon/2 for I and O, a closed form for star; here it is the largest e whose exact level is epsilon,
-by root finding, rounded down until the certificate of the whole numbers holds. ``draw="best"`` takes, of all g that (*)
-allows, the one of least second moment: mass goes to the values nearest zero first. It needs only the sums of lo and hi,
-so that any inner mechanism fits, and the mixture of HM needs no case of its own.
+found numerically and rounded down until the certificate of the whole numbers holds. ``draw="best"`` takes, of all g
+that (*) allows, the one of least second moment: mass goes to the values nearest zero first. It only needs the sums of
+lo and hi, so it works with any inner mechanism, mixtures such as HM included.
 """
 
 import math
