@@ -136,9 +136,8 @@ def split_docstring(entry: Entry) -> tuple[str, str]:
     """Return the first line of the module's docstring, and the rest as Markdown (its formulas are indented)."""
     text = inspect.getdoc(inspect.getmodule(entry.build)) or ""
     title, _, rest = text.partition("\n")
-    return title.strip(), _plain(
-        re.sub(r"(?<=\S) {4,}", "   ", rest.strip("\n"))
-    )  # extra spaces align columns in the source only
+    narrow = re.sub(r"(?<=\S) {4,}", "   ", rest.strip("\n"))  # wide gaps do not fit a phone
+    return title.strip(), _plain(narrow)
 
 
 def advice_of(text: str) -> list[str]:
