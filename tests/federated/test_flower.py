@@ -251,7 +251,7 @@ def test_accounts_of_simulated_clients(design, tmp_path):
 def test_a_mod_needs_a_limit(design, tmp_path):
     with pytest.raises(TypeError):
         UpdateMod(design, tmp_path / "ledger")
-    with pytest.raises(DiscreetError, match="no limit"):
+    with pytest.raises(DiscreetError, match="must have a limit"):
         UpdateMod(design, tmp_path / "ledger", None)
 
 
@@ -312,7 +312,7 @@ def test_a_stranger_cannot_stop_a_round(mod, design):
 
 
 def test_a_model_that_does_not_fit_the_design_is_not_sent():
-    with pytest.raises(DiscreetError, match="the model has 8 parameters; the design is for 9"):
+    with pytest.raises(DiscreetError, match="the model must have 9 parameters like the design, not 8"):
         TallyStrategy(Updates(9, 5.0, 0.3)).configure_train(1, model(), ConfigRecord(), Nodes())
 
 

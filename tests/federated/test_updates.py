@@ -90,7 +90,7 @@ def test_adding_tallies_is_tallying_everything():
     assert design.tally([]) + whole == whole
     assert whole.counts.sum() == 60
     assert whole != design.tally(sent[1:])
-    with pytest.raises(DiscreetError, match="different mechanisms"):
+    with pytest.raises(DiscreetError, match="tallies of one mechanism"):
         whole + Updates(7, 3.0, 0.3, method="duchi").tally([])
     with pytest.raises(TypeError):
         whole + 1
@@ -115,20 +115,18 @@ def test_a_message_is_integers_only():
     ("arguments", "sentence"),
     [
         ({"dimension": 0}, "dimension must be"),
-        ({"dimension": 2**41}, "dimension is"),
+        ({"dimension": 2**41}, "dimension must be at most"),
         ({"coordinates": 0}, "coordinates must be"),
-        ({"coordinates": 6}, "coordinates is 6; allowed is a whole number from 1 to 5"),
+        ({"coordinates": 6}, "coordinates must be a whole number from 1 to 5, not 6"),
         ({"coordinates": True}, "coordinates must be"),
-        ({"range": 0}, "range is 0"),
-        ({"range": math.inf}, "range is inf"),
-        ({"range": math.nan}, "range is nan"),
-        ({"range": "wide"}, "range is 'wide'"),
+        ({"range": 0}, "range must be .* not 0"),
+        ({"range": math.inf}, "range must be .* not inf"),
+        ({"range": math.nan}, "range must be .* not nan"),
+        ({"range": "wide"}, "range must be .* not 'wide'"),
         ({"epsilon": 0}, "epsilon must be"),
-        ({"method": "randomized-response", "size": 4}, "for numbers"),
+        ({"method": dc.mechanism("randomized-response", 1, size=4)}, "for numbers"),
         ({"method": "unheard-of"}, "mechanism must be one of"),
-        ({"method": 3}, "method is 3"),
-        ({"outputs": 3}, "option 'outputs' belongs to a named method"),
-        ({"method": "duchi", "outputs": 3}, "duchi has no option"),
+        ({"method": 3}, "method must be .* not 3"),
     ],
 )
 def test_a_design_says_what_is_wrong(arguments, sentence):
@@ -137,7 +135,7 @@ def test_a_design_says_what_is_wrong(arguments, sentence):
 
 
 def test_k_answers_at_full_epsilon_are_refused():
-    with pytest.raises(PrivacyError, match=r"epsilon 5; 2 answers within 5 allow 2\.5 each"):
+    with pytest.raises(PrivacyError, match=r"epsilon 2\.5 at most, not 5: 2 answers share epsilon 5"):
         Updates(5, 5.0, 0.3, coordinates=2, method=dc.mechanism("duchi", 5))
     assert Updates(5, 5.0, 0.3, coordinates=2, method=dc.mechanism("duchi", 2.5)).mechanism.epsilon == 2.5
 
@@ -160,17 +158,17 @@ def test_other_shapes_and_types_are_refused(bad):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"mechanism": "f" * 64}, "the message is of mechanism ffffffffffff"),
-        ({"coordinates": np.array([0, 9])}, "allowed are rising ones in 0..4"),
-        ({"coordinates": np.array([-1, 2])}, "allowed are rising ones"),
-        ({"coordinates": np.array([2, 2])}, "allowed are rising ones"),
-        ({"coordinates": np.array([3, 1])}, "allowed are rising ones"),
+        ({"mechanism": "f" * 64}, "must be of mechanism duchi, not of ffffffffffff"),
+        ({"coordinates": np.array([0, 9])}, "coordinates must rise from 0 to 4"),
+        ({"coordinates": np.array([-1, 2])}, "coordinates must rise"),
+        ({"coordinates": np.array([2, 2])}, "coordinates must rise"),
+        ({"coordinates": np.array([3, 1])}, "coordinates must rise"),
         ({"coordinates": np.array([1])}, "2 whole numbers"),
         ({"coordinates": np.array([1.0, 2.0])}, "float64"),
         ({"reports": np.array([0, 2])}, "report 1 must be between 0 and 1, not 2"),
-        ({"reports": np.array([0, 1, 1])}, "reports are 3"),
+        ({"reports": np.array([0, 1, 1])}, "one report for each of 2 coordinates, not 3"),
         ({"reports": np.array([0.5, 0.5])}, "float64"),
-        ({"reports": np.array([], dtype=np.uint8)}, "reports are 0"),
+        ({"reports": np.array([], dtype=np.uint8)}, "one report for each of 2 coordinates, not 0"),
     ],
 )
 def test_a_server_refuses_what_no_client_could_have_sent(changed, sentence):
@@ -183,9 +181,9 @@ def test_a_server_refuses_what_no_client_could_have_sent(changed, sentence):
 
 def test_an_average_needs_somebody_of_the_same_design():
     design = Updates(5, 2.0, 0.3, method="duchi")
-    with pytest.raises(DiscreetError, match="no client"):
+    with pytest.raises(DiscreetError, match="at least one client"):
         design.estimate(design.tally([]))
-    with pytest.raises(DiscreetError, match="tally belongs to"):
+    with pytest.raises(DiscreetError, match="tally must be of mechanism"):
         design.estimate(Updates(5, 1.0, 0.3, method="duchi").tally([]))
 
 
@@ -246,5 +244,5 @@ def test_a_budget_outlives_the_process(tmp_path):
 
 
 def test_a_device_needs_a_limit():
-    with pytest.raises(DiscreetError, match="no limit"):
+    with pytest.raises(DiscreetError, match="must have a limit"):
         UpdateClient(Updates(3, 1.0, 0.3, method="duchi"), Ledger())

@@ -6,6 +6,7 @@ is charged, and refused once the budget is spent. `discreet.federated.flower` pu
 """
 
 from discreet.federated.client import UpdateClient
-from discreet.federated.updates import PrivateUpdate, UpdateEstimate, Updates, UpdateTally
+from discreet.federated.tallies import PrivateUpdate, UpdateEstimate, UpdateTally
+from discreet.federated.updates import Updates
 
 __all__ = ["Updates", "UpdateClient", "PrivateUpdate", "UpdateTally", "UpdateEstimate"]

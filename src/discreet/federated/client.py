@@ -10,13 +10,14 @@ from typing import Any
 
 from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError
-from discreet.federated.updates import PrivateUpdate, Updates
+from discreet.federated.tallies import PrivateUpdate
+from discreet.federated.updates import Updates
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.ledger import Composition
 
 
 class UpdateClient:
-    """One participant of one model.
+    """One person's device in the training of one model.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class UpdateClient:
 
     def __init__(self, design: Updates, ledger: Ledger, subject: str = "me", campaign: str = "federated") -> None:
         if ledger.limit is None:
-            raise DiscreetError("the ledger has no limit; rounds add up, so a device needs one")
+            raise DiscreetError("the ledger must have a limit, because rounds add up")
         self.design, self.ledger, self.subject, self.campaign = design, ledger, subject, campaign
 
     @property

@@ -26,7 +26,8 @@ from flwr.serverapp.strategy import FedAvg
 from discreet.device.ledger import Ledger
 from discreet.errors import DiscreetError
 from discreet.federated.client import UpdateClient
-from discreet.federated.updates import PrivateUpdate, Updates
+from discreet.federated.tallies import PrivateUpdate
+from discreet.federated.updates import Updates
 from discreet.privacy.ledger import BudgetError, Rational
 
 RECORD = "discreet"
@@ -42,7 +43,7 @@ def flat(record: ArrayRecord) -> npt.NDArray[np.float64]:
     arrays = {key: array.numpy() for key, array in record.items()}
     for key, array in arrays.items():
         if array.dtype.kind != "f":
-            raise DiscreetError(f"array {key!r} is of type {array.dtype}; allowed are floating ones")
+            raise DiscreetError(f"array {key!r} must hold floating-point numbers, not {array.dtype}")
     return np.concatenate([np.empty(0), *(array.astype(np.float64).ravel() for array in arrays.values())])
 
 
@@ -93,7 +94,7 @@ class UpdateMod:
         self, message: Message, context: Context, call_next: Callable[[Message, Context], Message]
     ) -> RecordDict:
         if message.metadata.message_type.split(".")[0] != MessageType.TRAIN:
-            raise DiscreetError(f"message is of type {message.metadata.message_type!r}; only training is answered")
+            raise DiscreetError(f"only training is answered, not a message of type {message.metadata.message_type!r}")
         round_number = _round(message)
         _, before = _only(message.content.array_records)
         known = {key: array.numpy().copy() for key, array in before.items()}  # training may work in place
@@ -122,13 +123,13 @@ def _round(message: Message) -> int:
     _, config = _only(message.content.config_records)
     number = config["server-round"]
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise DiscreetError("server-round is missing or not a whole number from 1")
+        raise DiscreetError("server-round must be a whole number from 1")
     return number
 
 
 def _only(records: Any) -> tuple[str, Any]:
     if len(records) != 1:
-        raise DiscreetError(f"the message holds {len(records)} records of a kind; allowed is one")
+        raise DiscreetError(f"the message must hold one record of each kind, not {len(records)}")
     found: tuple[str, Any] = next(iter(records.items()))
     return found
 
@@ -174,7 +175,7 @@ class TallyStrategy(FedAvg):  # type: ignore[misc]
         """Remember the model that goes out, and send it."""
         size = flat(arrays).size
         if size != self.design.dimension:
-            raise DiscreetError(f"the model has {size} parameters; the design is for {self.design.dimension}")
+            raise DiscreetError(f"the model must have {self.design.dimension} parameters like the design, not {size}")
         self._model = arrays
         messages: Iterable[Message] = super().configure_train(server_round, arrays, config, grid)
         return messages
@@ -205,6 +206,6 @@ class TallyStrategy(FedAvg):  # type: ignore[misc]
             record = reply.content[RECORD]
             told = reply.content[f"{RECORD}.design"]["mechanism"]
             return self.design.check(PrivateUpdate(told, record["coordinates"].numpy(), record["reports"].numpy()))
-        except Exception as error:  # bytes of a stranger
+        except Exception as error:  # these bytes may come from anyone
             _LOG.warning("node %s sent something else: %s", reply.metadata.src_node_id, error)
             return None

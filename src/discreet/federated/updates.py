@@ -15,109 +15,29 @@ more than doubles V.
 """
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet import wire
+from discreet.arrays import AnyArray, Counts
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
+from discreet.federated.tallies import PrivateUpdate, UpdateEstimate, UpdateTally
 from discreet.mechanisms.arithmetic import check_whole
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import require_numeric
-from discreet.mechanisms.registry import build, mechanism
+from discreet.mechanisms.registry import mechanism
 from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.exact import check_epsilon
 from discreet.privacy.ledger import split
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 MOST_COORDINATES = 1 << 40
-"""Coordinate and report share one 64-bit key of the tally."""
-SMALL, KNOTS = 0.1, 41
-"""Updates are expected to be about a tenth of their range."""
-
-
-@dataclass(frozen=True, eq=False)
-class PrivateUpdate:
-    """What one client sends: which coordinates were drawn, and one report each. Integers only.
-
-    Attributes
-    ----------
-    mechanism : str
-        Id of the mechanism, so that a server with another design refuses it.
-    coordinates, reports : numpy.ndarray
-        k whole numbers each, coordinates rising.
-    """
-
-    mechanism: str
-    coordinates: Integers
-    reports: npt.NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class UpdateTally:
-    """Counts of reports by coordinate; adding tallies is merging them, in any order, exactly.
-
-    Only what occurred is kept, so a model of a million coordinates costs what its clients sent.
-
-    Attributes
-    ----------
-    mechanism : str
-        Only tallies of the same one can be added.
-    n : int
-        Number of clients.
-    keys, counts : numpy.ndarray of int64
-        ``keys`` are coordinate * alphabet + report, rising; ``counts`` says how often each came.
-    """
-
-    mechanism: str
-    n: int
-    keys: Integers
-    counts: Integers
-
-    def __add__(self, other: "UpdateTally") -> "UpdateTally":
-        if not isinstance(other, UpdateTally):
-            return NotImplemented
-        if self.mechanism != other.mechanism:
-            raise DiscreetError(
-                f"tallies of different mechanisms cannot be added: {self.mechanism[:12]}… and {other.mechanism[:12]}…"
-            )
-        keys, places = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
-        counts = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
-        return UpdateTally(self.mechanism, self.n + other.n, keys, counts)
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, UpdateTally)
-            and (self.mechanism, self.n) == (other.mechanism, other.n)
-            and bool(np.array_equal(self.keys, other.keys) and np.array_equal(self.counts, other.counts))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, eq=False)
-class UpdateEstimate:
-    """The average clipped update.
-
-    Attributes
-    ----------
-    values : numpy.ndarray
-        One a coordinate; 0 where nobody answered.
-    standard_error : float
-        Of one coordinate, from the reports of all: their mean square, which the noise dominates and which is nearly
-        the same for every coordinate.
-    n : int
-        Number of clients.
-    """
-
-    values: Floats
-    standard_error: float
-    n: int
+"""The most coordinates of a model: coordinate and report share one 64-bit key of the tally."""
+SMALL = 0.1
+"""How large updates are expected to be, as a part of their range."""
+KNOTS = 41
+"""Knots of the mechanism that is chosen by default."""
 
 
 @cache
@@ -149,9 +69,8 @@ class Updates:
     coordinates : int
         k, how many coordinates a client sends, each at epsilon/k.
     method : str or Mechanism
-        A mean mechanism by name; one of your own; or "auto": least variance near zero.
-    options
-        Of the mechanism that is named.
+        A mean mechanism by name; one that you built, with its own options, at most at epsilon/k; or "auto": least
+        variance near zero.
 
     Examples
     --------
@@ -174,36 +93,33 @@ class Updates:
         range: float,
         coordinates: int = 1,
         method: str | Mechanism = "auto",
-        **options: Any,
     ) -> None:
         self.epsilon, self.dimension = check_epsilon(epsilon), check_whole("dimension", dimension, 1)
         self.coordinates = check_whole("coordinates", coordinates, 1)
         if self.dimension > MOST_COORDINATES:
-            raise DiscreetError(f"dimension is {dimension}; allowed are at most {MOST_COORDINATES} coordinates")
+            raise DiscreetError(f"dimension must be at most {MOST_COORDINATES}, not {dimension}")
         if self.coordinates > self.dimension:
-            raise DiscreetError(f"coordinates is {coordinates}; allowed is a whole number from 1 to {self.dimension}")
+            raise DiscreetError(f"coordinates must be a whole number from 1 to {self.dimension}, not {coordinates}")
         if isinstance(range, bool) or not isinstance(range, (int, float, np.number)) or not 0 < range < np.inf:
-            raise DiscreetError(f"range is {range!r}; allowed is a finite number above 0")
+            raise DiscreetError(f"range must be a finite number above 0, not {range!r}")
         self.range = float(range)
-        self.mechanism = require_numeric(self._mechanism(method, options), "An average update")
+        self.mechanism = require_numeric(self._mechanism(method), "An average update")
         if not self.mechanism.certificate.unbiased:
             raise DiscreetError(f"method must be an unbiased mechanism for numbers, not {self.mechanism.name}")
         self.mechanism.certificate.require(self.mechanism.name)
 
-    def _mechanism(self, method: str | Mechanism, options: dict[str, Any]) -> Mechanism:
+    def _mechanism(self, method: str | Mechanism) -> Mechanism:
         share = split(self.epsilon, self.coordinates)
         if isinstance(method, str) and method != "auto":
-            return build(method, share, options)
-        if options:
-            raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method")
+            return mechanism(method, share)
         if isinstance(method, str):
             return small_inputs(share)
         if not isinstance(method, Mechanism):
-            raise DiscreetError(f"method is {method!r}; allowed is a mechanism, or its name")
+            raise DiscreetError(f"method must be a mechanism or its name, not {method!r}")
         if method.epsilon > share:
             raise PrivacyError(
-                f"method has epsilon {method.epsilon:g}; {self.coordinates} answers within {self.epsilon:g} "
-                f"allow {share:g} each"
+                f"method must have epsilon {share:g} at most, not {method.epsilon:g}: "
+                f"{self.coordinates} answers share epsilon {self.epsilon:g}"
             )
         return method
 
@@ -242,10 +158,10 @@ class Updates:
         fields = wire.Fields(wire.read_document(text))
         fields.integer("discreet", wire.VERSION, wire.VERSION)
         if fields.text("kind") != "updates":
-            raise WireError(f"kind is {fields.text('kind')!r}; allowed is 'updates'")
+            raise WireError(f"kind must be 'updates', not {fields.text('kind')!r}")
         documents = fields.documents("mechanism")
         if len(documents) != 1:
-            raise WireError(f"mechanism holds {len(documents)} documents; allowed is one")
+            raise WireError(f"mechanism must hold one document, not {len(documents)}")
         design = cls(
             fields.integer("dimension", 1),
             fields.real("epsilon"),
@@ -270,12 +186,12 @@ class Updates:
         """
         array = np.asarray(update)
         if array.shape != (self.dimension,):
-            raise DomainError(f"update has shape {array.shape}; allowed is ({self.dimension},)")
+            raise DomainError(f"update must have the shape ({self.dimension},), not {array.shape}")
         drawn, reports = self.privatize_all(array[None], entropy)
         return PrivateUpdate(self.mechanism.id, drawn[0], reports[0])
 
-    def privatize_all(self, updates: Any, entropy: Entropy | None = None) -> tuple[Integers, npt.NDArray[Any]]:
-        """Privatise the updates of several clients at once, one a row: for simulation.
+    def privatize_all(self, updates: Any, entropy: Entropy | None = None) -> tuple[Counts, AnyArray]:
+        """Privatise the updates of several clients at once, one per row: for simulation.
 
         Returns
         -------
@@ -286,18 +202,18 @@ class Updates:
         # The errors below quote no value: an exception's text may be sent to the server.
         if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != self.dimension:
             raise DomainError(
-                f"updates are of type {array.dtype} and shape {array.shape}; "
-                f"allowed are numbers, {self.dimension} a client"
+                f"updates must be numbers, {self.dimension} per client, "
+                f"not of type {array.dtype} and shape {array.shape}"
             )
         floats = array.astype(np.float64)
         if not np.isfinite(floats).all():
-            raise DomainError("the update holds a value that is not a finite number; nothing of it is sent")
+            raise DomainError("the update must hold finite numbers only; nothing of it is sent")
         drawn = self._draw(len(floats), source)
         scaled = np.clip(np.take_along_axis(floats, drawn, axis=1) / self.range, -1.0, 1.0)
         reports = self.mechanism.privatize(scaled.ravel(), source)
         return drawn, reports.reshape(drawn.shape)
 
-    def _draw(self, clients: int, source: Entropy) -> Integers:
+    def _draw(self, clients: int, source: Entropy) -> Counts:
         """Return k different coordinates for each client, every set equally likely: those of the smallest words."""
         words = source.words(clients * self.dimension).reshape(clients, self.dimension)
         k = self.coordinates
@@ -310,20 +226,20 @@ class Updates:
         """Return a message if a client of this design could have sent it; otherwise say what is wrong with it."""
         if sent.mechanism != self.mechanism.id:
             raise DiscreetError(
-                f"the message is of mechanism {str(sent.mechanism)[:12]}…, not of {self.mechanism.name}"
+                f"the message must be of mechanism {self.mechanism.name}, not of {str(sent.mechanism)[:12]}…"
             )
         drawn = np.asarray(sent.coordinates)
         if drawn.dtype.kind not in "iu" or drawn.shape != (self.coordinates,):
             raise DiscreetError(
-                f"coordinates are of type {drawn.dtype} and shape {drawn.shape}; "
-                f"allowed are {self.coordinates} whole numbers"
+                f"coordinates must be {self.coordinates} whole numbers, "
+                f"not of type {drawn.dtype} and shape {drawn.shape}"
             )
         if int(drawn.min()) < 0 or int(drawn.max()) >= self.dimension or (np.diff(drawn.astype(np.int64)) <= 0).any():
-            raise DiscreetError(f"coordinates are {drawn.tolist()}; allowed are rising ones in 0..{self.dimension - 1}")
+            raise DiscreetError(f"coordinates must rise from 0 to {self.dimension - 1}, not {drawn.tolist()}")
         reports = self.mechanism.check_reports(sent.reports)
         if reports.shape != drawn.shape:
             raise DiscreetError(
-                f"reports are {len(reports)}; allowed is one for each of {self.coordinates} coordinates"
+                f"there must be one report for each of {self.coordinates} coordinates, not {len(reports)}"
             )
         return PrivateUpdate(sent.mechanism, drawn.astype(np.int64), reports)
 
@@ -334,7 +250,7 @@ class Updates:
             return UpdateTally(self.mechanism.id, 0, np.empty(0, np.int64), np.empty(0, np.int64))
         return self.tally_all(np.stack([c.coordinates for c in checked]), np.stack([c.reports for c in checked]))
 
-    def tally_all(self, coordinates: Integers, reports: npt.NDArray[Any]) -> UpdateTally:
+    def tally_all(self, coordinates: Counts, reports: AnyArray) -> UpdateTally:
         """Count what `privatize_all` returned."""
         keys = coordinates.astype(np.int64) * self.mechanism.alphabet + reports.astype(np.int64)
         found, counts = np.unique(keys, return_counts=True)
@@ -343,9 +259,9 @@ class Updates:
     def estimate(self, tally: UpdateTally) -> UpdateEstimate:
         """Return the average clipped update of the tallied clients, with its standard error."""
         if tally.mechanism != self.mechanism.id:
-            raise DiscreetError(f"tally belongs to mechanism {tally.mechanism[:12]}…, not to {self.mechanism.name}")
+            raise DiscreetError(f"tally must be of mechanism {self.mechanism.name}, not of {tally.mechanism[:12]}…")
         if tally.n < 1:
-            raise DiscreetError("tally holds no client; an average needs at least one")
+            raise DiscreetError("an average needs at least one client; the tally holds none")
         coordinate, report = np.divmod(tally.keys, self.mechanism.alphabet)
         values = self.mechanism.values[report]
         spread = self.dimension / (self.coordinates * tally.n)  # one over how many clients answer a coordinate
