@@ -174,8 +174,10 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
     until(browser, lambda b: text(b, "count") == "2\u202f001")
     assert campaign.tally()["n"] == 2001
     picture(browser, "mean-phone")
+    browser.execute_script("document.querySelector('[data-close]').focus()")
     campaign.submit([30.0])
     until(browser, lambda b: text(b, "count") == "2\u202f002")  # by itself
+    assert browser.execute_script("return document.activeElement.hasAttribute('data-close')")  # and keeps the focus
     assert "±" in text(browser, "live")
     assert complaints(browser) == []
 

@@ -32,14 +32,23 @@ function show(text) {
   if (text === last) return;
   last = text;
   const open = [...live.querySelectorAll("details[open]")].map(({ id }) => id);
-  const focused = document.activeElement?.getAttribute("data-export") ?? document.activeElement?.getAttribute("data-copy");
+  const focused = selectorOf(document.activeElement);
   live.innerHTML = text;
   open.forEach((id) => $(id)?.setAttribute("open", ""));
-  if (focused) live.querySelector(`[data-export="${focused}"], [data-copy="${focused}"]`)?.focus();
+  if (focused) live.querySelector(focused)?.focus();
   const title = live.querySelector("h1")?.textContent;
   if (title) document.title = `${title} · discreet`;
   const link = $("link");
   if (link) link.textContent = `${location.host}${link.getAttribute("href").slice(0, 11)}…`;
+}
+
+/** How to find an element again after a refresh, so that it keeps the keyboard's focus. @param {Element | null} node */
+function selectorOf(node) {
+  if (!node || !live.contains(node)) return null;
+  if (node.id) return `#${node.id}`;
+  if (node.tagName === "SUMMARY") return `#${node.parentElement.id} > summary`;
+  const name = ["data-export", "data-copy", "data-close", "data-invite", "href"].find((one) => node.hasAttribute(one));
+  return name ? `[${name}="${node.getAttribute(name)}"]` : null;
 }
 
 live.addEventListener("click", async (event) => {
