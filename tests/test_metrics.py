@@ -67,7 +67,7 @@ def test_bad_inputs_are_refused() -> None:
         with pytest.raises(ValueError, match="distribution"):
             function([0.5, 0.6], [0.5, 0.5])
     for length in (0.0, 1.5):
-        with pytest.raises(ValueError, match="length of a range"):
+        with pytest.raises(ValueError, match="length must be"):
             metrics.range_error(TRUE, EVEN, length)
     with pytest.raises(ValueError, match="start"):
         metrics.range_error(TRUE, EVEN, 0.5, starts=[0.7])

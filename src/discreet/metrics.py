@@ -1,10 +1,9 @@
 """How far an estimated distribution is from the true one   [Li et al. 2020, section 3].
 
-Distributions are histograms over equal buckets of [0, 1]; F and F̂ are their cumulative sums at the upper
-edges. Multiply by the width of the domain (by its square for a variance) for errors in its own unit.
+Distributions are histograms over equal buckets of [0, 1]; F and F̂ are their cumulative sums at the upper edges of the
+buckets. Multiply by the width of the domain (by its square for a variance) for errors in the domain's own unit.
 
-The paper's discrete Wasserstein distance lacks the factor 1/d that puts it on the scale of [0, 1]; it is
-here.
+The paper's discrete Wasserstein distance lacks the factor 1/d that puts it on the scale of [0, 1]; here it is included.
 """
 
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.errors import DiscreetError
 
 __all__ = [
     "wasserstein",
@@ -25,10 +25,11 @@ __all__ = [
 
 
 DECILES = tuple(step / 10 for step in range(1, 10))
+"""The levels at which `quantile_error` compares, unless others are given."""
 
 
 def wasserstein(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
-    """Wasserstein distance W₁ = Σ |F - F̂| / d, on the scale of [0, 1]   [section 3.1].
+    """Return the Wasserstein distance W₁ = Σ |F - F̂| / d, on the scale of [0, 1]   [section 3.1].
 
     Examples
     --------
@@ -39,7 +40,7 @@ def wasserstein(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
 
 
 def kolmogorov_smirnov(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
-    """Kolmogorov–Smirnov distance sup |F - F̂|   [section 3.1].
+    """Return the Kolmogorov–Smirnov distance sup |F - F̂|   [section 3.1].
 
     Examples
     --------
@@ -52,10 +53,10 @@ def kolmogorov_smirnov(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
 def range_error(
     true: npt.ArrayLike, estimate: npt.ArrayLike, length: float, starts: npt.ArrayLike | None = None
 ) -> float:
-    """Mean absolute error of the ranges [i, i + length]   [section 3.2].
+    """Return the mean absolute error of the probabilities of ranges [i, i + length]   [section 3.2].
 
-    Within a bucket the mass is spread evenly. Estimates need not be distributions here: hierarchies answer
-    ranges with negative buckets too.
+    Within a bucket the mass is spread evenly. Estimates need not be distributions here: hierarchies may have negative
+    buckets.
 
     Parameters
     ----------
@@ -64,16 +65,16 @@ def range_error(
     length : float
         Length of the ranges, above 0 and at most 1.
     starts : array, optional
-        Lower ends i. Unless given, ten per bucket spread evenly over [0, 1 - length]: the expectation over
-        random ranges, without their noise.
+        Lower ends i. Unless given, ten per bucket spread evenly over [0, 1 - length], which gives the expectation over
+        random ranges without their noise.
     """
     a, b = _pair(true, estimate)
     if not 0 < length <= 1:
-        raise ValueError(f"The length of a range must be above 0 and at most 1, not {length}.")
+        raise DiscreetError(f"length must be above 0 and at most 1, not {length}")
     count = 10 * a.size
     lower = np.asarray((np.arange(count) + 0.5) / count * (1 - length) if starts is None else starts, dtype=np.float64)
     if lower.size == 0 or (lower < 0).any() or (lower > 1 - length + 1e-12).any():
-        raise ValueError("Ranges must start between 0 and 1 - length.")
+        raise DiscreetError(f"starts must be between 0 and 1 - length = {1 - length:g}")
     edges = np.linspace(0, 1, a.size + 1)
     difference = np.concatenate([[0.0], np.cumsum(a - b)])
     inside = np.interp(lower + length, edges, difference) - np.interp(lower, edges, difference)
@@ -81,7 +82,7 @@ def range_error(
 
 
 def mean_error(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
-    """|μ - μ̂|   [section 3.2].
+    """Return the error of the mean, |μ - μ̂|   [section 3.2].
 
     Examples
     --------
@@ -93,7 +94,7 @@ def mean_error(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
 
 
 def variance_error(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
-    """|σ² - σ̂²|   [section 3.2]."""
+    """Return the error of the variance, |σ² - σ̂²|   [section 3.2]."""
     a, b = _pair(true, estimate)
     centres = _centres(a.size)
     variances = [f @ centres**2 - (f @ centres) ** 2 for f in (a, b)]
@@ -101,7 +102,9 @@ def variance_error(true: npt.ArrayLike, estimate: npt.ArrayLike) -> float:
 
 
 def quantile_error(true: npt.ArrayLike, estimate: npt.ArrayLike, levels: Sequence[float] = DECILES) -> float:
-    """Mean |Q(β) - Q̂(β)| over the levels, Q(β) the largest edge v with F(v) ≤ β   [section 3.2].
+    """Return the mean of |Q(β) - Q̂(β)| over the levels β   [section 3.2].
+
+    Q(β) is the largest bucket edge v with F(v) ≤ β.
 
     Examples
     --------
@@ -111,7 +114,7 @@ def quantile_error(true: npt.ArrayLike, estimate: npt.ArrayLike, levels: Sequenc
     a, b = (_distribution(f) for f in _pair(true, estimate))
     wanted = np.asarray(levels, dtype=np.float64)
     if wanted.size == 0 or not ((wanted > 0) & (wanted < 1)).all():
-        raise ValueError("Quantile levels must lie strictly between 0 and 1.")
+        raise DiscreetError("levels must be between 0 and 1")
     # A cumulative sum that should be exactly β may be a rounding error above it.
     cuts = [np.searchsorted(np.cumsum(f), wanted + 1e-12, side="right") / f.size for f in (a, b)]
     return float(np.abs(cuts[0] - cuts[1]).mean())
@@ -129,13 +132,13 @@ def _centres(size: int) -> Floats:
 def _pair(true: npt.ArrayLike, estimate: npt.ArrayLike) -> tuple[Floats, Floats]:
     a, b = np.asarray(true, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
     if a.ndim != 1 or a.size == 0 or a.shape != b.shape:
-        raise ValueError(f"Two histograms of the same length are needed, not shapes {a.shape} and {b.shape}.")
+        raise DiscreetError(f"true and estimate must be two histograms of the same length, not {a.shape} and {b.shape}")
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError("Histograms must be finite.")
+        raise DiscreetError("true and estimate must be finite")
     return a, b
 
 
 def _distribution(f: Floats) -> Floats:
     if f.min() < -1e-9 or abs(f.sum() - 1) > 1e-6:
-        raise ValueError("A distribution is needed: non-negative, with sum one. Mend estimates first.")
+        raise DiscreetError("a histogram must be a distribution: non-negative, with sum one")
     return f

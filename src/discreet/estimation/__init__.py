@@ -1,10 +1,13 @@
 """Estimation: from tallies to distributions, through nothing but ``A @ f`` and ``A.T @ g``.
 
-Pure mathematics on arrays; knows neither mechanisms nor plans. Nothing here loads numba or scipy until it is needed.
+Mathematics on arrays. Nothing here loads numba or scipy until it is needed.
 
-* `band`: the channel of a window in O(d), stacked channels, and which operators are such.
-* `em`, `two_phase`: expectation maximisation, plain, smoothed, joint, and in two phases.
-* `simplex`, `tree`: from noisy frequencies to distributions, flat and in hierarchies.
+* `em`, `two_phase`: expectation maximisation, with and without smoothing, jointly or in two phases; `plain` and
+  `kernels` hold its loops in numpy and compiled.
+* `simplex`, `shrinkage`, `tree`: from noisy frequencies to a distribution, flat and in hierarchies.
 * `spline`, `hybrid`: densities whose smoothness the reports choose, without and with spikes.
-* `functionals`, `intervals`: what is read off a histogram, and how sure one may be of it.
+* `shapes`, `plug_in`: a distribution from few reports, and a mean from the most likely distribution.
+* `functionals`, `intervals`, `uncertainty`: what is read off a histogram, with intervals.
+* `held_out`, `fit`, `tails`: which of two fits predicts better, and whether honest people could have sent the reports.
+* `resampling`: the random generator for all of it.
 """

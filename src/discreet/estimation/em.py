@@ -1,23 +1,21 @@
 """Expectation maximisation through a channel, with and without smoothing.
 
-Given counts n_j of reports and a channel A, EM climbs to the histogram f that maximises L(f) = Σ n_j ln (A
-f)_j:
+Given counts n_j of reports and a channel A, EM finds the histogram f that maximises L(f) = Σ n_j ln (A f)_j:
 
     f_i ← f_i Σ_j A_ji n_j / (A f)_j,  then f ← f / Σf            [Li et al. 2020, section 5.5, algorithm 1]
     EMS: f_i ← ½ f_i + ¼ (f_{i-1} + f_{i+1}) after every step     [ibid., 'EMS algorithm']
 
 What the paper leaves open is explicit here:
 
-* `boundary`, the smoothing at the two ends. "reflect" uses (¾, ¼): it keeps the mass and treats both ends
-  alike. "renormalise" uses (⅔, ⅓) and divides by the sum.
-* `stop`. "paper" stops when |L(t+1) - L(t)| < τ: absolute, on the scale of counts, after at least three
-  steps; τ = 10⁻³ e^ε for EM and 10⁻³ for EMS. EM is then regularised by stopping early, so its answer
-  depends on τ. "released" adds the stop that only the authors' code has, a step of at most 1/n in L1.
-  "fixed-point" runs until the map moves f by at most `tolerance` in L1, accelerated by SQUAREM (Varadhan
-  and Roland 2008, step S3); for EMS this is the limit that the paper's rule approaches, for EM it is the
-  maximum-likelihood histogram, which overfits.
+* `boundary` is the smoothing at the two ends. "reflect" uses (¾, ¼), which keeps the mass and treats both ends alike.
+  "renormalise" uses (⅔, ⅓) and divides by the sum.
+* `stop` is the stopping rule. "paper" stops when |L(t+1) - L(t)| < τ: absolute, on the scale of counts, after at least
+  three steps; τ = 10⁻³ e^ε for EM and 10⁻³ for EMS. EM is then regularised by stopping early, so its answer depends on
+  τ. "released" also stops after a step of at most 1/n in L1, as only the authors' code does. "fixed-point" runs until a
+  step moves f by at most `tolerance` in L1, accelerated by SQUAREM (Varadhan and Roland 2008, step S3). For EMS this is
+  the limit that the paper's rule approaches; for EM it is the maximum-likelihood histogram, which overfits.
 
-EMS is biased: its limit differs from the truth even for infinitely many reports, and d acts as its
+EMS is biased: its limit differs from the truth even for infinitely many reports, and the number of buckets acts as its
 smoothing parameter. `spline` chooses its smoothness from the reports instead.
 """
 
@@ -46,18 +44,18 @@ STEPS_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Reconstruction:
-    """A histogram recovered from reports.
+    """A histogram estimated from reports.
 
     Attributes
     ----------
     f : array
         Probability of each bucket; non-negative, with sum one.
     iterations : int
-        Number of applications of the EM map.
+        Number of EM steps.
     log_likelihood : float
         Σ n_j ln (A f)_j, on the scale of counts.
     converged : bool
-        Whether the stopping rule was met within the iterations allowed.
+        Whether the stopping rule was met within `max_iterations`.
     """
 
     f: Floats
@@ -76,24 +74,24 @@ def em(
     start: npt.ArrayLike | None = None,
     max_iterations: int = 100_000,
 ) -> Reconstruction:
-    """Maximum likelihood by EM, stopped early by the paper's rule or run to its fixed point.
+    """Estimate a histogram by maximum likelihood (EM), stopped early by the paper's rule or run to its fixed point.
 
     Parameters
     ----------
     channel : Operator
-        A with E[counts]/n = A f. Windows and small tables, also behind a rounding or stacked, take the compiled path.
+        A with E[counts]/n = A f.
     counts : array
         Number of reports in each output cell.
     epsilon : float, optional
-        For the paper's tolerance τ = 10⁻³ e^ε; needed unless `tolerance` is given.
+        For the paper's tolerance τ = 10⁻³ e^ε; required unless `tolerance` is given.
     stop : {"paper", "released", "fixed-point"}
-        See the module's description.
+        Stopping rule; see the top of the module.
     tolerance : float, optional
-        τ (on the scale of counts) or, for a fixed point, the L1 step, 10⁻⁸ unless given.
+        τ (on the scale of counts); for a fixed point the L1 step, 10⁻⁸ unless given.
     start : array, optional
         Histogram to start from; uniform unless given.
     max_iterations : int
-        After which the answer is returned with ``converged=False``.
+        Most steps; the answer then has ``converged=False``.
 
     Examples
     --------
@@ -104,7 +102,7 @@ def em(
     """
     if stop != "fixed-point" and tolerance is None:
         if epsilon is None:
-            raise ValueError("EM's stopping rule is 1e-3·e^epsilon: give epsilon, or a tolerance.")
+            raise DiscreetError("epsilon or tolerance must be given: EM stops at a tolerance of 1e-3·e^epsilon")
         tolerance = 1e-3 * math.exp(epsilon)
     return reconstruct(channel, counts, None, stop, tolerance, start, max_iterations)
 
@@ -119,16 +117,16 @@ def ems(
     start: npt.ArrayLike | None = None,
     max_iterations: int = 100_000,
 ) -> Reconstruction:
-    """EM with 1-2-1 smoothing after every step; parameters as for `em`, and `boundary`."""
+    """Estimate a histogram by EM with 1-2-1 smoothing after every step; parameters as for `em`, and `boundary`."""
     if boundary not in ("reflect", "renormalise"):
-        raise ValueError(f"boundary must be 'reflect' or 'renormalise', not {boundary!r}.")
+        raise DiscreetError(f"boundary must be 'reflect' or 'renormalise', not {boundary!r}")
     if stop != "fixed-point" and tolerance is None:
         tolerance = 1e-3
     return reconstruct(channel, counts, boundary, stop, tolerance, start, max_iterations)
 
 
 def joint(channels: Sequence[Operator], counts: Sequence[npt.ArrayLike]) -> tuple[Operator, Floats]:
-    """Stack channels and their counts, for EM, EMS or a spline fit to all the reports at once.
+    """Stack channels and their counts, so that EM, EMS or a spline can be fitted to all the reports together.
 
     Examples
     --------
@@ -146,52 +144,52 @@ def joint(channels: Sequence[Operator], counts: Sequence[npt.ArrayLike]) -> tupl
 
 
 def check_counts(counts: npt.ArrayLike) -> Floats:
-    """Counts as a float vector: non-negative, finite, at least one report."""
+    """Return counts as a float vector, after checking that they are non-negative, finite and not all zero."""
     tally = np.asarray(counts, dtype=np.float64)
     if tally.ndim != 1:
-        raise ValueError(f"Counts must be a vector, not an array of shape {tally.shape}.")
+        raise DiscreetError(f"counts must be a vector, not an array of shape {tally.shape}")
     if not np.isfinite(tally).all() or (tally < 0).any():
-        raise ValueError("Counts must be finite and non-negative.")
+        raise DiscreetError("counts must be finite and non-negative")
     if not tally.sum() > 0:
-        raise ValueError("There are no reports to estimate a distribution from.")
+        raise DiscreetError("counts must not all be zero: there are no reports to estimate a distribution from")
     return np.ascontiguousarray(tally)
 
 
 def check_channel(channel: Operator, tally: Floats) -> int:
-    """Number of buckets of a channel, after a look at whether it is one and fits the counts.
+    """Return the number of buckets of a channel, after checking that it is one and fits the counts.
 
-    EM's update is the maximum-likelihood one only if all columns have the same sum. Support counts of a
-    frequency oracle do not come from such a channel.
+    EM maximises the likelihood only if all columns have the same sum. Support counts of a frequency oracle do not come
+    from such a channel.
     """
     if channel.shape[0] != tally.size:
         raise DiscreetError(f"counts must have one entry per output cell ({channel.shape[0]}), not {tally.size}")
     columns = channel.T @ np.ones(tally.size)
     if not np.isfinite(columns).all() or columns.min() <= 0:
-        raise ValueError("Not a channel: each bucket needs a positive, finite probability of a report.")
+        raise DiscreetError("each column of a channel must have a positive, finite sum")
     if columns.max() - columns.min() > 1e-6 * columns.max():
-        raise ValueError("Not a channel: the probabilities of the reports must have the same sum for each bucket.")
+        raise DiscreetError("all columns of a channel must have the same sum")
     return int(columns.size)
 
 
 def check_start(start: npt.ArrayLike | None, size: int) -> Floats:
-    """A histogram to start from; EM never leaves a zero, so that each bucket must be positive."""
+    """Return the histogram to start from; uniform unless given."""
     if start is None:
         return np.full(size, 1.0 / size)
     f = np.array(start, dtype=np.float64)
     if f.shape != (size,):
-        raise ValueError(f"The start must have {size} buckets, not shape {f.shape}.")
+        raise DiscreetError(f"start must have {size} buckets, not shape {f.shape}")
     if not np.isfinite(f).all() or (f <= 0).any():
-        raise ValueError("The start must be finite and positive: EM never leaves a zero.")
+        raise DiscreetError("start must be finite and positive in every bucket: EM never leaves a zero")
     return np.asarray(f / f.sum())
 
 
 def log_likelihood(channel: Operator, counts: npt.ArrayLike, f: npt.ArrayLike) -> float:
-    """Σ n_j ln (A f)_j over the cells that were reported."""
+    """Return Σ n_j ln (A f)_j over the cells that were reported."""
     tally = np.asarray(counts, dtype=np.float64)
     y = np.asarray(channel @ np.asarray(f, dtype=np.float64))
     seen = tally > 0
     if (y[seen] <= 0).any():
-        raise ValueError("The channel gives probability zero to a report that was received.")
+        raise DiscreetError("the channel gives probability zero to a report that was received")
     return float(tally[seen] @ np.log(y[seen]))
 
 

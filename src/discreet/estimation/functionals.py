@@ -1,7 +1,7 @@
 """Numbers read off a histogram: mean, variance, quantiles, cumulative and range probabilities, means of ranges.
 
-A histogram over [0, 1] stands for a density that is even within each bucket: its cumulative distribution is linear
-there. A functional is called with f for its value, and gives its gradient for first-order errors.
+A histogram over [0, 1] stands for a density that is uniform within each bucket, so its cumulative distribution is
+linear there. Call a functional with f for its value; its gradient gives first-order errors.
 """
 
 from dataclasses import dataclass
@@ -10,16 +10,17 @@ from typing import Protocol
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.errors import DiscreetError
 
 
 class Functional(Protocol):
     """A number that depends on a histogram."""
 
     def __call__(self, f: Floats, /) -> float:
-        """Its value."""
+        """Return its value."""
 
     def gradient(self, f: Floats, /) -> Floats:
-        """Its derivative with respect to each bucket."""
+        """Return its derivative with respect to each bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,13 @@ class Mean:
         return float(f @ bucket_centres(f.size))
 
     def gradient(self, f: Floats, /) -> Floats:
-        """Bucket centres."""
+        """Return the bucket centres."""
         return bucket_centres(f.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Variance:
-    """The variance of the density, the spread within the buckets included.
+    """The variance of the density, including the spread within buckets.
 
     Examples
     --------
@@ -55,7 +56,7 @@ class Variance:
         return float(f @ (centres - mean) ** 2 + f.sum() / (12.0 * f.size**2))
 
     def gradient(self, f: Floats, /) -> Floats:
-        """Squared distances from the mean."""
+        """Return squared distances from the mean."""
         return np.asarray((bucket_centres(f.size) - Mean()(f)) ** 2 + 1.0 / (12.0 * f.size**2))
 
 
@@ -73,13 +74,13 @@ class Cdf:
 
     def __post_init__(self) -> None:
         if not 0 <= self.x <= 1:
-            raise ValueError(f"A point of [0, 1] is needed, not {self.x}.")
+            raise DiscreetError(f"x must be between 0 and 1, not {self.x}")
 
     def __call__(self, f: Floats, /) -> float:
         return float(f @ self.gradient(f))
 
     def gradient(self, f: Floats, /) -> Floats:
-        """Share of each bucket below x."""
+        """Return the share of each bucket below x."""
         return np.clip(self.x * f.size - np.arange(f.size), 0.0, 1.0)
 
 
@@ -98,19 +99,19 @@ class Range:
 
     def __post_init__(self) -> None:
         if not 0 <= self.low < self.high <= 1:
-            raise ValueError(f"A range needs 0 <= low < high <= 1, not [{self.low}, {self.high}].")
+            raise DiscreetError(f"a range must have 0 <= low < high <= 1, not [{self.low}, {self.high}]")
 
     def __call__(self, f: Floats, /) -> float:
         return float(f @ self.gradient(f))
 
     def gradient(self, f: Floats, /) -> Floats:
-        """Share of each bucket inside the range."""
+        """Return the share of each bucket inside the range."""
         return Cdf(self.high).gradient(f) - Cdf(self.low).gradient(f)
 
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """The point below which the mass is `level`; the middle of the flat piece where there is more than one.
+    """The point below which the mass is `level`; where there is more than one, the middle of them.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class Quantile:
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
-            raise ValueError(f"A quantile's level lies strictly between 0 and 1, not {self.level}.")
+            raise DiscreetError(f"level must be between 0 and 1, not {self.level}")
 
     def __call__(self, f: Floats, /) -> float:
         sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
@@ -134,7 +135,7 @@ class Quantile:
 
     @staticmethod
     def _inside(sums: Floats, wanted: float, upper: int) -> float:
-        """Where the cumulative line between the edges upper - 1 and upper has the wanted height."""
+        """Return where the cumulative line between the edges upper - 1 and upper has the wanted height."""
         size = sums.size - 1
         upper = min(max(upper, 1), size)
         rise = sums[upper] - sums[upper - 1]
@@ -142,9 +143,9 @@ class Quantile:
         return (upper - 1 + min(max(float(share), 0.0), 1.0)) / size
 
     def gradient(self, f: Floats, /) -> Floats:
-        """-∂F(x)/∂f divided by the density at the quantile.
+        """Return -∂F(x)/∂f divided by the density at the quantile.
 
-        The density is averaged over a stretch around the quantile that holds 2 % of the mass, so that one nearly
+        The density is averaged over an interval around the quantile that holds 2 % of the mass, so that one nearly
         empty bucket does not make the error infinite.
         """
         x = self(f)
@@ -156,7 +157,7 @@ class Quantile:
 
 @dataclass(frozen=True, slots=True)
 class RangeMean:
-    """Mean of the part of the density that lies in [low, high].
+    """The mean of the part of the density that lies in [low, high].
 
     Examples
     --------
@@ -173,16 +174,16 @@ class RangeMean:
         return float(inside @ self._middles(f.size)) / mass if mass > 0 else 0.5 * (self.low + self.high)
 
     def gradient(self, f: Floats, /) -> Floats:
-        """Distance from the mean of the range for each bucket's share in it, over the mass of the range."""
+        """Return each bucket's distance from the mean, times its share in the range, over the mass of the range."""
         inside = Range(self.low, self.high).gradient(f)
         return inside * (self._middles(f.size) - self(f)) / max(float(f @ inside), 1e-12)
 
     def _middles(self, size: int) -> Floats:
-        """Middle of what each bucket has inside the range."""
+        """Return the middle of what each bucket has inside the range."""
         edges = np.clip(np.arange(size + 1) / size, self.low, self.high)
         return np.asarray(0.5 * (edges[1:] + edges[:-1]))
 
 
 def bucket_centres(size: int) -> Floats:
-    """Centres of equal buckets of [0, 1]."""
+    """Return the centres of equal buckets of [0, 1]."""
     return np.asarray((np.arange(size) + 0.5) / size)

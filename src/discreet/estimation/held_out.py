@@ -1,8 +1,8 @@
-"""Which of two ways to fit the same reports predicts other reports better.
+"""Cross-validation: which of two ways to fit the same reports predicts other reports better.
 
-A tally is cut into parts at random, each report on its own (binomial thinning). Each part is predicted from the others
-by both fits; the sum of the differences of log-likelihood is how many nats one is ahead, without the advantage that a
-fit of more freedom has on reports that it has seen.
+A tally is split into parts at random, each report independently (binomial thinning). Both fits predict each part from
+the others, and the differences of their log-likelihoods are added. A more flexible fit has no advantage then, because
+it has not seen the reports that it predicts.
 """
 
 from collections.abc import Callable
@@ -16,12 +16,13 @@ from discreet.estimation.resampling import generator
 from discreet.operators import Operator
 
 FOLDS = 5
-"""Number of parts."""
+"""Number of parts that a tally is split into."""
 FitTally = Callable[[Floats], Floats]
+"""A function from a tally to a histogram."""
 
 
 def held_out_gain(channel: Operator, counts: npt.ArrayLike, first: FitTally, second: FitTally) -> float:
-    """Nats by which the first fit predicts held-out reports better than the second.
+    """Return by how many nats the first fit predicts held-out reports better than the second.
 
     Parameters
     ----------

@@ -1,21 +1,21 @@
 """One distribution from two kinds of report: Square Wave for the shape, leaf frequencies for the spikes.
 
-Most people report through a channel A (Square Wave), the others report their bucket through a frequency oracle,
+Most people report through a channel A (Square Wave). The others report their bucket (leaf) through a frequency oracle,
 which gives unbiased estimates e of the frequencies with variance σ². The model is a log-spline with an effect for
 every bucket:
 
     f = softmax(B a + γ),   a as in `spline`,   γ_i ~ N(0, τ²) independent,
     maximise  Σ n_j ln (A f)_j - ½ ‖f - e‖² / σ² - ½ λ ‖D² a‖² - ½ ‖γ‖² / τ².
 
-λ comes from the Square Wave reports alone. Where they ask for a rough spline (λ < 30), the roughness may be spikes that
-a spline is a poor model of, and a smooth spline (λ = 300) with bucket effects is tried too. λ and τ² maximise the
-Laplace evidence, but a smaller τ² within three nats of the best is preferred: on smooth data the largest evidence alone
-lets noise pass for spikes.
+λ comes from the Square Wave reports alone. Where they choose a rough spline (λ < 30), the roughness may be spikes, for
+which a spline is a poor model, so a smooth spline (λ = 300) with bucket effects is tried too. λ and τ² maximise the
+Laplace evidence, but the smallest τ² within three nats of the best is taken: on smooth data the largest evidence alone
+mistakes noise for spikes.
 
-The mode is found by L-BFGS through the O(d) channel. The evidence needs the determinant of I + τ²H with H the
-Fisher information of θ. H is a diagonal plus low rank: neighbouring output cells of a wide window say almost the
-same, so they are pooled into at most 512 groups for H (never for the mode), and the determinant costs O(512² d).
-At d = 1024 the evidence then differs by less than 0.3 nats from that of the full matrix.
+The mode is found by L-BFGS through the O(d) channel. The evidence needs the determinant of I + τ²H, where H is the
+Fisher information of θ. H is a diagonal plus low rank: neighbouring output cells of a wide window carry almost the same
+information, so they are pooled into at most 512 groups for H (never for the mode), and the determinant costs
+O(512² d). At d = 1024 the evidence then differs by less than 0.3 nats from that of the full matrix.
 """
 
 import math
@@ -27,18 +27,23 @@ import numpy.typing as npt
 
 from discreet.arrays import Floats
 from discreet.blas import single_thread
+from discreet.errors import DiscreetError
 from discreet.estimation.resampling import Generator
 from discreet.estimation.spline import Posterior, SplineModel, softmax
 from discreet.operators import Operator
 
 BUCKET_VARIANCES = (0.003, 0.03, 0.1, 0.3, 1.0, 2.0)
-PARSIMONY = 3.0  # nats
+"""Values of τ² that are tried."""
+PARSIMONY = 3.0
+"""The smallest τ² whose evidence is within this many nats of the best is taken."""
 MOST_GROUPS = 512
-ROUGH, SMOOTH = 30.0, 300.0  # λ below which the spline may be fitting spikes, and what is tried then
+"""Most groups that output cells are pooled into for the Fisher information."""
+ROUGH, SMOOTH = 30.0, 300.0
+"""The λ below which a spline may be fitting spikes, and the λ that is tried then."""
 
 
 def oracle_variance(p: float, q: float, n: float) -> float:
-    """Variance q(1 - q) / (n (p - q)²) of a frequency oracle's estimate of a small frequency.
+    """Return the variance q(1 - q) / (n (p - q)²) of a frequency oracle's estimate of a small frequency.
 
     Examples
     --------
@@ -46,7 +51,7 @@ def oracle_variance(p: float, q: float, n: float) -> float:
     0.01
     """
     if not (0 < q < p <= 1 and n > 0):
-        raise ValueError(f"An oracle needs 0 < q < p <= 1 and n > 0, not p={p}, q={q}, n={n}.")
+        raise DiscreetError(f"an oracle must have 0 < q < p <= 1 and n > 0, not p={p}, q={q}, n={n}")
     return q * (1 - q) / (n * (p - q) ** 2)
 
 
@@ -63,7 +68,7 @@ def hybrid(
     parsimony: float = PARSIMONY,
     smoothness: float | None = None,
 ) -> Posterior:
-    """Joint posterior mode from a channel's tally and an oracle's estimates of the same buckets.
+    """Return the joint posterior mode from a channel's tally and an oracle's estimates of the same buckets.
 
     Parameters
     ----------
@@ -74,7 +79,7 @@ def hybrid(
     estimates : array
         Unbiased frequencies of the buckets from the second group; may be negative.
     p, q : float
-        Probability that the oracle's report supports the true bucket, and another one.
+        Probability that the oracle's report supports the true bucket, and any other one.
     n : float
         Number of people in the second group.
     functions : int
@@ -82,7 +87,7 @@ def hybrid(
     bucket_variances : tuple of float
         Candidates for τ², ascending.
     parsimony : float
-        The smallest τ² whose evidence is within so many nats of the best is taken.
+        The smallest τ² whose evidence is within this many nats of the best is taken.
     smoothness : float, optional
         λ; chosen by evidence unless given.
     """
@@ -92,16 +97,16 @@ def hybrid(
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the reports may mean.
+    """Two explanations of the same reports.
 
     Attributes
     ----------
     smooth : Posterior
-        With the smallest τ², and the smoothness that the channel's reports ask for.
+        With the smallest τ², and the smoothness that the channel's reports choose.
     spiky : Posterior
-        With the smallest τ² within the parsimony of the largest evidence.
+        With the smallest τ² whose evidence is within the parsimony of the largest.
     gain : float
-        Nats by which that largest evidence is above that of `smooth`.
+        Nats by which the largest evidence is above that of `smooth`.
     """
 
     smooth: Posterior
@@ -119,14 +124,14 @@ def candidates(
     parsimony: float = PARSIMONY,
     smoothness: float | None = None,
 ) -> Candidates:
-    """The smooth and the spiky reading of the same reports; parameters as for `hybrid`, the oracle's four together."""
+    """Return a smooth and a spiky explanation; parameters as for `hybrid`, with the oracle's four in one tuple."""
     frequencies, p, q, n = estimates
     model = SplineModel(channel, counts, functions)
     leaves = np.asarray(frequencies, dtype=np.float64)
     if leaves.shape != (model.basis.shape[0],) or not np.isfinite(leaves).all():
-        raise ValueError(f"One finite estimate is needed for each of the {model.basis.shape[0]} buckets.")
+        raise DiscreetError(f"estimates must have one finite number for each of the {model.basis.shape[0]} buckets")
     if not bucket_variances or min(bucket_variances) <= 0 or list(bucket_variances) != sorted(bucket_variances):
-        raise ValueError("The candidate variances of the bucket effects must be positive and ascending.")
+        raise DiscreetError("bucket_variances must be positive and ascending")
     splines = [model.best() if smoothness is None else model.fit(smoothness)]
     if smoothness is None and splines[0].smoothness < ROUGH:
         splines.append(model.fit(SMOOTH, splines[0].coefficients))
@@ -234,7 +239,7 @@ class _JointModel:
 
         self.model, self.leaves, self.variance = model, leaves, variance
         self.spline = spline
-        # Coordinates in which the spline's posterior is a unit ball; L-BFGS likes those.
+        # In these coordinates the spline's posterior is a unit ball, which L-BFGS handles best.
         precision = model.information(self.spline.f, np.asarray(model.channel @ self.spline.f))
         precision += self.spline.smoothness * model.penalty + model.pin
         factor = np.linalg.cholesky(precision)
@@ -250,7 +255,7 @@ class _JointModel:
         self.pooled = (model.transposed @ indicator).T
 
     def fit(self, bucket_variance: float) -> Posterior:
-        """Mode and evidence at a given τ²."""
+        """Return mode and evidence at a given τ²."""
         from scipy.optimize import minimize
 
         tau, model, m = math.sqrt(bucket_variance), self.model, self.model.functions
@@ -269,9 +274,9 @@ class _JointModel:
 
         offset = 0.0
         start = np.concatenate([self.u, self.gamma / tau])
-        offset = -loss(start)[0]  # so that the optimiser's relative tolerance is one in nats
+        offset = -loss(start)[0]  # makes the optimiser's relative tolerance a tolerance in nats
         options = {"maxiter": 1000, "maxcor": 20, "ftol": 1e-6, "gtol": 1e-3}
-        optimise: Any = minimize  # its stubs do not know a function that returns its gradient too
+        optimise: Any = minimize  # its type stubs do not allow a function that also returns its gradient
         found = optimise(loss, start, jac=True, method="L-BFGS-B", options=options)
         self.u, self.gamma = found.x[:m], tau * found.x[m:]
         f = softmax(self.whitened_basis @ self.u + self.gamma)

@@ -1,19 +1,16 @@
 """Intervals for numbers read off a histogram.
 
-Three kinds of interval, and `intervals`, which chooses:
-
-* `posterior_interval`: from the Gaussian posterior of a log-spline (`spline`, `hybrid`). At the smoothness of
-  largest evidence it has a bias that it does not know of; with a quarter of it, nominal 95 % intervals of means,
-  quantiles and ranges covered 93–99 % on four shapes at ε = 1 and 2.5 (120 trials each), and are up to 39 % wider.
+* `posterior_interval`: from the Gaussian posterior of a log-spline (`spline`, `hybrid`). At the smoothness of largest
+  evidence the posterior does not know of its own bias. With a quarter of that smoothness, nominal 95 % intervals of
+  means, quantiles and ranges covered 93–99 % on four shapes at ε = 1 and 2.5 (120 trials each), and are up to 39 %
+  wider.
 * `decoded_interval`, for a mean or a variance: reports are decoded by a polynomial that is unbiased for it, so no
   smoothing is involved. It covers 94–98 % for variances, where the posterior may fall to 88 %.
-* `bootstrap`: EM stopped by the paper's rule, repeated on resampled tallies. Early-stopped EM is smoothed less than
-  EMS, whose bias resampling cannot see (its nominal 95 % intervals for a variance cover 83 %); the intervals are
-  centred at the EM estimate and about twice as wide. Each resample starts anew: a warm start would stop elsewhere.
+
+`uncertainty` chooses between them.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -21,12 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.errors import DiscreetError
 from discreet.estimation.em import check_counts
 from discreet.estimation.functionals import Functional, Mean, Variance, bucket_centres
-from discreet.estimation.spline import Posterior, log_spline
+from discreet.estimation.spline import Posterior
 from discreet.operators import Operator
 
 UNDERSMOOTHING = 4.0
+"""What the smoothness of largest evidence is divided by for intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,41 +39,15 @@ class Bounds:
     level: float
 
 
-def intervals(
-    channel: Operator, counts: npt.ArrayLike, functionals: Sequence[Functional], level: float = 0.95
-) -> list[Bounds]:
-    """Intervals of several functionals from one tally: variances decoded, the rest from an undersmoothed spline.
-
-    A variance falls back on the spline where the channel has no polynomial decoding.
-
-    Examples
-    --------
-    >>> from discreet.operators import Band
-    >>> from discreet.estimation.functionals import Quantile
-    >>> channel = Band(positions=8, width=3, near=0.15, far=0.55 / 7)
-    >>> mean, median = intervals(channel, [90, 100, 120, 110, 100, 90, 80, 80, 80, 80], [Mean(), Quantile(0.5)])
-    >>> mean.lower < 0.35 < mean.upper, median.lower < 0.35 < median.upper
-    (True, True)
-    """
-    posterior = log_spline(channel, counts, undersmoothing=UNDERSMOOTHING)
-    answers = []
-    for functional in functionals:
-        if isinstance(functional, Variance) and _decoding(channel, check_counts(counts)) is not None:
-            answers.append(decoded_interval(channel, counts, functional, level))
-        else:
-            answers.append(posterior_interval(posterior, functional, level))
-    return answers
-
-
 def posterior_interval(posterior: Posterior, functional: Functional, level: float = 0.95) -> Bounds:
-    """Normal interval of a functional under the Laplace posterior, to first order.
+    """Return the normal interval of a functional under the Laplace posterior, to first order.
 
     Parameters
     ----------
     posterior : Posterior
         From `spline.log_spline` or `hybrid.hybrid`.
     functional : Functional
-        `Mean()`, `Variance()`, `Quantile(level)`, `Cdf(x)`, `Range(low, high)`, or one's own.
+        `Mean()`, `Variance()`, `Quantile(level)`, `Cdf(x)`, `Range(low, high)`, or your own.
     level : float
         Confidence level.
     """
@@ -84,12 +57,12 @@ def posterior_interval(posterior: Posterior, functional: Functional, level: floa
 
 def decoded_interval(
     channel: Operator, counts: npt.ArrayLike, functional: Mean | Variance, level: float = 0.95
-) -> Bounds:
-    """Normal interval of a mean or variance from an unbiased polynomial decoding of the reports.
+) -> Bounds | None:
+    """Return the normal interval of a mean or variance from an unbiased polynomial decoding of the reports.
 
     The expected report of a window is a polynomial in the position, so there is a polynomial v of the output cell with
     Aᵀ v = g for the gradient g of either functional: Σ n_j v_j / n is unbiased for f·g, and its variance is that of v.
-    The variance is taken around the decoded mean.
+    The variance is taken around the decoded mean. Returns None for a channel that has no such decoding.
 
     Parameters
     ----------
@@ -105,7 +78,7 @@ def decoded_interval(
     tally = check_counts(counts)
     decoding = _decoding(channel, tally)
     if decoding is None:
-        raise ValueError("This channel has no unbiased polynomial decoding; use another interval.")
+        return None
     shares = tally / tally.sum()
     centres = bucket_centres(decoding.shape[1])
 
@@ -116,7 +89,7 @@ def decoded_interval(
 
     value, error = decode(centres)
     if isinstance(functional, Variance):
-        # (x - m)² around the decoded m: an error in m adds its square, which is taken off.
+        # (x - m)² around the decoded m: an error in m adds its square, which is subtracted.
         square = error**2
         value, error = decode((centres - value) ** 2 + 1.0 / (12.0 * centres.size**2))
         value -= square
@@ -124,24 +97,24 @@ def decoded_interval(
 
 
 def _decoding(channel: Operator, tally: Floats) -> Floats | None:
-    """The map from a quadratic function of the bucket to the quadratic of the cell that is unbiased for it, or None."""
+    """Return the map from quadratics of the bucket to unbiased quadratics of the cell, or None if there is none."""
     cells = np.linspace(-1.0, 1.0, tally.size) if tally.size > 1 else np.zeros(1)
     powers = np.stack([np.ones(tally.size), cells, cells**2], axis=1)
     expected = channel.T @ powers
     decoding: Floats = powers @ np.linalg.pinv(expected, rcond=1e-10)
     centres = bucket_centres(expected.shape[0])
     for target in (centres, centres**2):
-        # A rounding to positions bends the square a little within each bucket; that much is allowed.
+        # Rounding to positions changes the square a little within each bucket; that much is allowed.
         if np.abs(np.asarray(channel.T @ (decoding @ target)) - target).max() > 1e-3:
             return None
     return decoding
 
 
 def normal_bounds(value: float, error: float, level: float) -> Bounds:
-    """The symmetric normal interval around a value with this standard error."""
+    """Return the symmetric normal interval around a value with this standard error."""
     if not 0 < level < 1:
-        raise ValueError(f"A confidence level lies strictly between 0 and 1, not {level}.")
+        raise DiscreetError(f"level must be between 0 and 1, not {level}")
     reach = NormalDist().inv_cdf(0.5 + 0.5 * level) * error
     if not math.isfinite(reach):
-        raise ValueError("The standard error is not finite.")
+        raise DiscreetError(f"the standard error must be finite, not {error}")
     return Bounds(value, value - reach, value + reach, error, level)

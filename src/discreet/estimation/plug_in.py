@@ -1,12 +1,13 @@
-"""The mean of the distribution that makes the reports most likely, and how sure one may be of it.
+"""The mean of the distribution that makes the reports most likely, with its standard error.
 
     psi(r) = S_r g,    I g = x - mean  on the support of f,    I = E[S_r' S_r],    S_rb = A_rb / (A f)_r
 
 psi is the influence of a report r on the mean: the inverse of the observed information I within the support that EM
-found, applied to the scores. The error is the spread of psi over the reports that came, s / sqrt(n): right even where
-the model on buckets is only nearly so (the sandwich). A support that was found is smaller than the truth's, but mass
-that fell to zero also moves less: over 24 settings (six distributions, epsilon 1 to 4, 1000 to 20 000 people, 300
-collections each) 95 % intervals covered between 93 and 99 %, and were up to 10 % shorter than those of the average.
+found, applied to the scores. The standard error is the spread of psi over the reports, s / sqrt(n), which is right even
+where the model on buckets holds only approximately (the sandwich estimator). The support that EM finds is smaller than
+the true one, but mass that fell to zero also moves less: over 24 settings (six distributions, epsilon 1 to 4, 1000 to
+20 000 people, 300 repetitions each) 95 % intervals covered between 93 and 99 %, and were up to 10 % shorter than those
+of the average of decoded reports.
 """
 
 import math
@@ -19,7 +20,7 @@ from discreet.estimation.em import em
 from discreet.operators import Operator
 
 SUPPORT = 1e-4
-"""Mass from which a bucket is in the support."""
+"""Buckets with more mass than this are in the support."""
 
 
 def likely_mean(channel: Operator, counts: npt.ArrayLike, points: Floats, *, epsilon: float) -> tuple[float, float]:

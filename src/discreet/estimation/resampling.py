@@ -1,7 +1,7 @@
-"""The one ordinary random generator of estimation.
+"""The ordinary random generator of estimation.
 
-It resamples tallies that are already public and draws from posteriors; nobody's privacy depends on it, so it need
-not be cryptographic, and a seed makes intervals reproducible.
+It splits tallies that are already public and draws from posteriors. Nobody's privacy depends on it, so it need not be
+cryptographic, and a fixed seed makes intervals reproducible.
 """
 
 import numpy as np
@@ -10,5 +10,5 @@ Generator = np.random.Generator  # noqa: TID251 - see above
 
 
 def generator(seed: int) -> Generator:
-    """A seeded generator."""
+    """Return a seeded generator."""
     return np.random.default_rng(seed)  # noqa: TID251 - see above

@@ -1,15 +1,15 @@
-"""A distribution guessed from few reports: simple shapes, averaged by how likely they make the reports.
+"""A distribution from few reports: simple shapes, averaged by how likely they make the reports.
 
-From fifty noisy reports, maximum likelihood (`em`) finds a handful of atoms wherever the noise put them. What a
-decision with a cost linear in the distribution needs is the *posterior mean*. Here the shapes are
+From fifty noisy reports, maximum likelihood (`em`) finds a handful of atoms wherever the noise put them. A decision
+whose cost is linear in the distribution needs the *posterior mean* instead. The shapes here are
 
-* the two ends of the domain with any odds, and Beta distributions of every mean and width, from two heaps at the ends
+* the two ends of the domain with any odds, and Beta distributions of every mean and width, from two peaks at the ends
   over the uniform one to a narrow peak;
-* mixtures of two of these: two peaks, a heap at an end and a body, two ends and a peak;
-* what EM finds, as one shape more, less one for each atom after the first, for it fits noise too [Akaike 1974]: with
-  many reports it wins, unless one of the shapes is true.
+* mixtures of two of these: two peaks, a peak at an end and a body, two ends and a peak;
+* what EM finds, as one more shape. Its log-likelihood is reduced by one for each atom after the first, because it fits
+  the noise too [Akaike 1974]. With many reports it wins, unless one of the other shapes is true.
 
-Half of the prior odds are for single shapes, half for mixtures, equal within each.
+Half of the prior weight is for single shapes and half for mixtures, spread evenly within each.
 """
 
 import math
@@ -19,13 +19,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.extras import require
 
 ODDS = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
-"""Of the two ends, in mixtures."""
+"""Shares of the upper end, for the two ends in mixtures."""
 PARTS = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Of the first shape in a mixture."""
+"""Shares of the first shape in a mixture."""
 ATOM = 3e-3
-"""Mass from which a knot counts as one of EM's atoms."""
+"""A knot with more mass than this counts as one of EM's atoms."""
 
 
 def averaged(channel: npt.ArrayLike, counts: npt.ArrayLike, found: npt.ArrayLike) -> Floats:
@@ -34,8 +35,9 @@ def averaged(channel: npt.ArrayLike, counts: npt.ArrayLike, found: npt.ArrayLike
     Parameters
     ----------
     channel : array of shape (knots, reports)
-        The law of a report given the knot, positive.
+        Probability of each report given the knot, positive.
     counts : array of shape (reports,)
+        The tally.
     found : array of shape (knots,)
         What EM finds in these counts.
 
@@ -59,7 +61,7 @@ def averaged(channel: npt.ArrayLike, counts: npt.ArrayLike, found: npt.ArrayLike
 
 @lru_cache(maxsize=8)
 def _shapes(cells: int) -> tuple[Floats, Floats]:
-    """Return every shape as mass on the knots, and the logarithms of their prior odds."""
+    """Return every shape as mass on the knots, and the logarithms of their prior weights."""
     tenths, twentieths = np.arange(0.05, 0.96, 0.1), np.arange(0.05, 0.96, 0.05)
     single = np.concatenate(
         [
@@ -87,8 +89,8 @@ def _ends(upper: Floats, cells: int) -> Floats:
 
 
 def _betas(means: Floats, sizes: Floats, cells: int) -> Floats:
-    """Return Beta(size mean, size (1 - mean)) on [-1, 1], every value rounded to a knot, its expectation kept."""
-    from scipy.special import betainc
+    """Return Beta(size mean, size (1 - mean)) on [-1, 1], with values rounded to knots so that the mean is kept."""
+    betainc = require("scipy.special", "scipy", "An adaptive mean").betainc
 
     fine = 8
     edges = np.linspace(0, 1, fine * cells + 1)

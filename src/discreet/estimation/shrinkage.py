@@ -1,11 +1,12 @@
-"""Frequencies as posterior means: noisy estimates drawn towards what all of them together suggest (empirical Bayes).
+"""Frequencies as posterior means: noisy estimates shrunk towards what all of them together suggest (empirical Bayes).
 
     x_i ~ N(f_i, s^2(f_i)),   f_i ~ Gamma(a) of mean 1/d
 
-The raw estimate x_i of a frequency is nearly normal with a variance that is known exactly. How unequal the d
-frequencies are is one number: with a large, all are near 1/d; with a small, few have everything. The data tell a: each
-of a grid is weighed by its evidence. The posterior means are then moved to sum one, each by its share of the posterior
-variance (the conditional law of normal numbers given their sum). With many people it is the raw estimate.
+The raw estimate x_i of a frequency is nearly normal, with a variance that is known exactly. One number a says how
+unequal the d frequencies are: with a large a all are near 1/d, with a small a few have nearly everything. The data
+choose a: each value of a grid is weighted by its evidence. The posterior means are then moved to sum one, each by its
+share of the posterior variance (the conditional law of normal numbers given their sum). With many people the result is
+the raw estimate.
 """
 
 from collections.abc import Callable
@@ -13,13 +14,16 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.extras import require
 
 SHAPES = np.geomspace(1e-4, 200, 33)
-"""The a's that are averaged; at the ends it hardly matters any more."""
+"""The values of a that are averaged; beyond either end a hardly matters."""
 CELLS = 200
+"""Number of cells of the numerical integral near zero."""
 FAR = 8.0
-"""From so many standard errors on, the prior is smooth on the scale of the noise, and zero is out of sight."""
+"""Above this many standard errors the prior is smooth on the scale of the noise, and zero is far away."""
 BLOCK = 4096
+"""Estimates that are integrated at a time, to limit memory."""
 
 
 def shrink(raw: Floats, variance: Callable[[Floats], Floats]) -> Floats:
@@ -27,10 +31,10 @@ def shrink(raw: Floats, variance: Callable[[Floats], Floats]) -> Floats:
 
     Parameters
     ----------
-    raw : numpy.ndarray
+    raw : array
         Unbiased estimates.
     variance : callable
-        Their variances, if these were the frequencies.
+        Returns the variances of the estimates, given the frequencies.
 
     Examples
     --------
@@ -54,8 +58,8 @@ def shrink(raw: Floats, variance: Callable[[Floats], Floats]) -> Floats:
 
 
 def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """Sum over cells: zero is near, where the prior may have a peak and the posterior is far from normal."""
-    from scipy.special import gammainc
+    """Integrate over cells: near zero the prior may have a peak, and the posterior is far from normal."""
+    gammainc = require("scipy.special", "scipy", "Frequencies as posterior means").gammainc
 
     top = min(1.0, (FAR + 6) * edge)
     ends = top * np.linspace(0, 1, CELLS + 1) ** 2  # finer towards zero
@@ -74,8 +78,8 @@ def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floa
 
 
 def _far(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """One step of the normal approximation: x + s^2 (log prior)'(x)."""
-    from scipy.special import gammaln
+    """Take one step of the normal approximation: x + s^2 (log prior)'(x)."""
+    gammaln = require("scipy.special", "scipy", "Frequencies as posterior means").gammaln
 
     shape = SHAPES[:, None]
     noise = np.broadcast_to(variance(np.minimum(raw, 1.0)), (SHAPES.size, raw.size))
@@ -86,7 +90,7 @@ def _far(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Float
 
 
 def _to_sum_one(mean: Floats, spread: Floats) -> Floats:
-    """Share the difference by variance among those that can still move, until the sum is one."""
+    """Distribute the difference by variance among those that can still move, until the sum is one."""
     mean = np.maximum(mean, 0.0)
     for _ in range(50):
         gap = 1.0 - mean.sum()

@@ -1,26 +1,27 @@
 """From a vector of noisy frequencies to a probability distribution.
 
-Unbiased estimates of frequencies may be negative and need not have sum one. Three ways to mend that:
+Unbiased estimates of frequencies may be negative and need not sum to one. There are three ways to correct that:
 
-* `norm_sub`: negatives to zero, then one amount added to all positives, and again if some became negative
-  [Li et al. 2020, section 4.1]. Once a value has become zero it stays zero.
-* `project`: the nearest distribution in Euclidean distance, max(v - θ, 0) with θ such that the sum is one
-  (Held, Wolfe and Crowder 1974). It equals Norm-Sub if the positive parts sum to at least one; otherwise it
-  may also lift values that were slightly negative.
-* `clip`: negatives to zero, then divided by the sum. Poor (it keeps the positive part of the noise
-  everywhere); here for comparison only.
+* `norm_sub` sets negative values to zero, adds one amount to all positive ones, and repeats if some became negative
+  [Li et al. 2020, section 4.1]. A value that has become zero stays zero.
+* `project` returns the nearest distribution in Euclidean distance, max(v - θ, 0) with θ such that the sum is one (Held,
+  Wolfe and Crowder 1974). It equals Norm-Sub if the positive values sum to at least one; otherwise it may also raise
+  values that were slightly negative.
+* `clip` sets negative values to zero and divides by the sum. It keeps the positive part of the noise everywhere, and is
+  here for comparison only.
 
-All need one sort, O(d log d).
+Each needs one sort, O(d log d).
 """
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.errors import DiscreetError
 
 
 def project(values: npt.ArrayLike, total: float = 1.0) -> Floats:
-    """Nearest vector, in Euclidean distance, that is non-negative with the given sum.
+    """Return the nearest vector, in Euclidean distance, that is non-negative with the given sum.
 
     Examples
     --------
@@ -32,10 +33,10 @@ def project(values: npt.ArrayLike, total: float = 1.0) -> Floats:
 
 
 def norm_sub(values: npt.ArrayLike, total: float = 1.0) -> Floats:
-    """Norm-Sub: clear the negatives, share the difference among the positives, repeat.
+    """Set negative values to zero, share the difference among the positive ones, and repeat (Norm-Sub).
 
-    The repeated subtraction ends where the projection of the positive values does, so that one sort
-    suffices. Without a positive value the total is spread evenly.
+    The repeated subtraction ends at the projection of the positive values, so one sort suffices. Without a positive
+    value the total is spread evenly.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def norm_sub(values: npt.ArrayLike, total: float = 1.0) -> Floats:
 
 
 def clip(values: npt.ArrayLike, total: float = 1.0) -> Floats:
-    """Clear the negatives and divide by the sum; even without a positive value.
+    """Set negative values to zero and divide by the sum; without a positive value the total is spread evenly.
 
     Examples
     --------
@@ -66,7 +67,7 @@ def clip(values: npt.ArrayLike, total: float = 1.0) -> Floats:
 
 
 def _threshold(v: Floats, total: float) -> float:
-    """θ with Σ max(v - θ, 0) = total."""
+    """Return θ with Σ max(v - θ, 0) = total."""
     descending = np.sort(v)[::-1]
     candidates = (np.cumsum(descending) - total) / np.arange(1, v.size + 1)
     return float(candidates[np.nonzero(descending > candidates)[0][-1]])
@@ -75,7 +76,7 @@ def _threshold(v: Floats, total: float) -> float:
 def _checked(values: npt.ArrayLike, total: float) -> Floats:
     v = np.array(values, dtype=np.float64)
     if v.ndim != 1 or v.size == 0 or not np.isfinite(v).all():
-        raise ValueError("Frequencies must be a non-empty vector of finite numbers.")
+        raise DiscreetError("frequencies must be a non-empty vector of finite numbers")
     if not (np.isfinite(total) and total > 0):
-        raise ValueError(f"The total must be positive, not {total}.")
+        raise DiscreetError(f"total must be positive, not {total}")
     return v

@@ -1,4 +1,4 @@
-"""Penalised log-spline density: a distribution whose smoothness is chosen by the reports themselves.
+"""Penalised log-spline density: a distribution whose smoothness the reports choose.
 
     f = softmax(B a),   maximise  Σ n_j ln (A f)_j - ½ λ ‖D² a‖²
 
@@ -7,13 +7,14 @@ prior the penalty is Gaussian, and λ maximises the Laplace approximation of the
 
     ln p(n | λ) ≈ L(â) - ½ λ ‖D² â‖² + ½ rank ln λ - ½ ln det(H + λ D²ᵀD²) + constant,
 
-H = Vᵀ Aᵀ diag(n / Af) A V the Fisher information of a, V = ∂f/∂a. The same Gaussian gives posterior intervals.
+where H = Vᵀ Aᵀ diag(n / Af) A V is the Fisher information of a, and V = ∂f/∂a. The same Gaussian gives posterior
+intervals.
 
-Unlike EMS the answer does not depend on the number of buckets, and it is consistent for smooth densities. Prefer a
+Unlike EMS, the answer does not depend on the number of buckets, and it is consistent for smooth densities. Prefer a
 hierarchy, or `hybrid`, for data with spikes.
 
-Fitting is by Fisher scoring rather than by L-BFGS: H is needed for the evidence anyway, has only as many rows as the
-basis (64), and products with a structured channel cost O(d) a column, so a step is cheap and a few suffice.
+The fit is by Fisher scoring rather than L-BFGS: H is needed for the evidence anyway and has only as many rows as the
+basis (64), and products with a structured channel cost O(d) per column, so steps are cheap and few suffice.
 """
 
 import math
@@ -32,18 +33,21 @@ from discreet.extras import require
 from discreet.operators import Operator
 
 DEGREE = 3
-LARGEST_STEP = 3.0  # of the log-density, per Newton step
-SMOOTHNESS = tuple(10.0 ** (power / 1.5) for power in range(9, -4, -1))  # λ from 10⁶ to 10⁻², the smoothest first
+"""Degree of the splines."""
+LARGEST_STEP = 3.0
+"""Largest change of the log-density in one Newton step."""
+SMOOTHNESS = tuple(10.0 ** (power / 1.5) for power in range(9, -4, -1))
+"""Values of λ that are tried, from 10⁶ to 10⁻², the smoothest first."""
 
 
 class Deviations(Protocol):
     """The Gaussian posterior of θ = ln f + constant around its mode."""
 
     def covariance_times(self, direction: Floats) -> Floats:
-        """Cov(θ) @ direction."""
+        """Return Cov(θ) @ direction."""
 
     def draw(self, random: Generator, count: int) -> Floats:
-        """Deviations of θ from its mode, one column each."""
+        """Draw deviations of θ from its mode, one per column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +63,13 @@ class Posterior:
     bucket_variance : float
         τ² of the independent effects of the buckets; 0 for a pure spline.
     log_likelihood : float
-        Of the reports at f.
+        Log-likelihood of the reports at f.
     evidence : float
         Logarithm of the approximate marginal likelihood, up to a constant of the data.
     deviations : Deviations
-        Covariance of θ.
+        The Gaussian posterior of θ.
     coefficients : array
-        a.
+        The coefficients a of the spline.
     """
 
     f: Floats
@@ -78,19 +82,19 @@ class Posterior:
 
     @single_thread()
     def standard_error(self, gradient: npt.ArrayLike) -> float:
-        """Posterior standard deviation of the functional whose gradient with respect to f is given.
+        """Return the posterior standard deviation of the functional whose gradient with respect to f is given.
 
         For a linear functional g·f the gradient is g itself.
         """
         g = np.asarray(gradient, dtype=np.float64)
         if g.shape != self.f.shape:
-            raise ValueError(f"The gradient must have {self.f.size} entries, not shape {g.shape}.")
+            raise DiscreetError(f"gradient must have {self.f.size} entries, not shape {g.shape}")
         direction = self.f * (g - self.f @ g)
         return math.sqrt(max(float(direction @ self.deviations.covariance_times(direction)), 0.0))
 
     @single_thread()
     def draws(self, count: int = 1000, seed: int = 0) -> Floats:
-        """Histograms drawn from the posterior, one row each; to first order around f, so some may be negative.
+        """Draw histograms from the posterior, one per row, to first order around f; some entries may be negative.
 
         The Gaussian of θ is wide where the density is nearly zero, and its exponential would put far too much mass
         there. The first-order law of f has the covariance that `standard_error` uses.
@@ -107,13 +111,13 @@ class SplineDeviations:
     factor: Floats
 
     def covariance_times(self, direction: Floats) -> Floats:
-        """Cov(θ) @ direction."""
+        """Return Cov(θ) @ direction."""
         from scipy.linalg import cho_solve
 
         return np.asarray(self.basis @ cho_solve((self.factor, True), self.basis.T @ direction))
 
     def draw(self, random: Generator, count: int) -> Floats:
-        """Deviations of θ from its mode, one column each."""
+        """Draw deviations of θ from its mode, one per column."""
         from scipy.linalg import solve_triangular
 
         noise = random.standard_normal((self.factor.shape[0], count))
@@ -121,7 +125,7 @@ class SplineDeviations:
 
 
 def softmax(theta: Floats) -> Floats:
-    """exp θ / Σ exp θ along the first axis."""
+    """Return exp θ / Σ exp θ along the first axis."""
     f = np.exp(theta - theta.max(axis=0))
     return np.asarray(f / f.sum(axis=0))
 
@@ -158,12 +162,12 @@ class SplineModel:
         second = np.diff(np.eye(self.functions), n=2, axis=0)
         self.penalty = second.T @ second
         self.rank = self.functions - 2
-        # A constant added to θ changes nothing: pin that direction. The second term only helps when there are fewer
-        # buckets than directions.
+        # A constant added to θ changes nothing, so that direction is pinned. The second term only matters when there
+        # are fewer buckets than directions.
         self.pin = np.full((self.functions, self.functions), self.n / self.functions) + 1e-6 * np.eye(self.functions)
 
     def log_likelihood(self, f: Floats) -> tuple[float, Floats]:
-        """Σ n ln (A f), and A f."""
+        """Return Σ n ln (A f), and A f."""
         y = np.asarray(self.channel @ f)
         seen = self.tally > 0
         if not (y[seen] > 0).all():
@@ -171,12 +175,12 @@ class SplineModel:
         return float(self.tally[seen] @ np.log(y[seen])), y
 
     def slope(self, f: Floats, y: Floats) -> Floats:
-        """Gradient of the log-likelihood with respect to θ."""
+        """Return the gradient of the log-likelihood with respect to θ."""
         ratio = np.divide(self.tally, y, out=np.zeros_like(y), where=self.tally > 0)
         return np.asarray(f * (np.asarray(self.transposed @ ratio) - self.n))
 
     def information(self, f: Floats, y: Floats) -> Floats:
-        """Fisher information H of the coefficients."""
+        """Return the Fisher information H of the coefficients."""
         change = self.basis - f @ self.basis
         change *= f[:, None]
         moved = self.channel @ change
@@ -185,7 +189,7 @@ class SplineModel:
 
     @single_thread()
     def fit(self, smoothness: float, start: Floats | None = None, max_steps: int = 100) -> Posterior:
-        """Mode, evidence and covariance at a given λ."""
+        """Return mode, evidence and covariance at a given λ."""
         from scipy.linalg import cho_factor, cho_solve
 
         a = np.zeros(self.functions) if start is None else start
@@ -216,7 +220,7 @@ class SplineModel:
 
     @single_thread()
     def best(self) -> Posterior:
-        """The fit whose smoothness has the largest evidence: a coarse path, then one parabolic refinement."""
+        """Return the fit of largest evidence: a coarse path of λ, then one parabolic refinement."""
         path: list[Posterior] = []
         start = None
         for smoothness in SMOOTHNESS:
@@ -243,7 +247,7 @@ def log_spline(
     undersmoothing: float = 1.0,
     functions: int = 64,
 ) -> Posterior:
-    """Distribution as a penalised log-spline, with its posterior.
+    """Estimate a distribution as a penalised log-spline, with its posterior.
 
     Parameters
     ----------
@@ -254,8 +258,8 @@ def log_spline(
     smoothness : float, optional
         λ; chosen by evidence unless given.
     undersmoothing : float
-        The smoothness is divided by this. The evidence balances bias and variance for the histogram; an interval
-        must not have bias, and 4 gives intervals that cover (`intervals.intervals`).
+        The smoothness is divided by this. The evidence balances bias and variance for the histogram; an interval must
+        have little bias, and with 4 intervals cover (`intervals.UNDERSMOOTHING`).
     functions : int
         Size of the spline basis; at most one per bucket is used.
 
@@ -267,9 +271,9 @@ def log_spline(
     (array([0.7, 0.3, 0.1, 0. ]), True)
     """
     if smoothness is not None and not (math.isfinite(smoothness) and smoothness > 0):
-        raise ValueError(f"The smoothness must be positive, not {smoothness}.")
+        raise DiscreetError(f"smoothness must be positive, not {smoothness}")
     if not (math.isfinite(undersmoothing) and undersmoothing > 0):
-        raise ValueError(f"The undersmoothing must be positive, not {undersmoothing}.")
+        raise DiscreetError(f"undersmoothing must be positive, not {undersmoothing}")
     model = SplineModel(channel, counts, functions)
     fit = model.best() if smoothness is None else model.fit(smoothness)
     return fit if undersmoothing == 1.0 else model.fit(fit.smoothness / undersmoothing, fit.coefficients)

@@ -1,22 +1,21 @@
 """Hierarchies of frequencies: make the estimates of all layers agree.
 
-A hierarchy is a list of layers, from the children of the root down to the leaves; every node has the same
-number of children as its neighbours (β in the papers), so that each layer is a whole multiple of the one
-above it. The root, the number of people, is known: its frequency is `total`.
+A hierarchy is a list of layers, from the children of the root down to the leaves. Every node of a layer has the same
+number of children (β in the papers), so the size of each layer is a multiple of the one above it. The root, the number
+of people, is known: its frequency is `total`.
 
-* `consistent`: the least-squares estimate under 'a node is the sum of its children', each layer weighted by
+* `consistent`: the least-squares estimate in which every node is the sum of its children, with each layer weighted by
   the inverse of its variance; two passes, O(d) (Hay et al. 2010; Li et al. 2020, section 4.2).
-* `non_negative`: the same with all frequencies ≥ 0, problem (2) of Li et al. 2020 (section 4.3), which they
-  solve by ADMM. Here it is solved exactly and without iteration, by a dynamic programme on piecewise linear
-  functions, O(d log d). Their objective does not weigh the layers; inverse variances cut the Wasserstein
-  distance by 13–35 %.
+* `non_negative`: the same with all frequencies ≥ 0, problem (2) of Li et al. 2020 (section 4.3), which they solve by
+  ADMM. Here it is solved exactly and without iteration, by a dynamic programme on piecewise linear functions,
+  O(d log d). Their objective does not weight the layers; inverse variances reduce the Wasserstein distance by 13–35 %.
 * `haar_leaves`: leaves from the differences between left and right halves (HaarHRR, Kulkarni et al. 2019).
 
-The dynamic programme. Give every node a price m for mass. A leaf with estimate y and weight w then wants
-the mass max(0, y + m/w). An inner node pays w(X - y) for its own estimate and hands the price λ = m - w(X -
-y) down, so its mass X(m) solves X = S(λ), with S the sum of what its children want: again increasing,
-convex and piecewise linear. Going up, breakpoints are merged; at the root S(λ) = total gives the price, and
-going down each node reads off its mass.
+The dynamic programme gives every node a price m for mass. A leaf with estimate y and weight w then takes the mass
+max(0, y + m/w). An inner node pays w(X - y) for its own estimate and passes the price λ = m - w(X - y) down, so its
+mass X(m) solves X = S(λ), where S is the sum of what its children take: again increasing, convex and piecewise linear.
+On the way up breakpoints are merged, at the root S(λ) = total gives the price, and on the way down each node reads off
+its mass.
 """
 
 from collections.abc import Sequence
@@ -27,12 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Floats
+from discreet.errors import DiscreetError
 
 Layers = Sequence[npt.ArrayLike]
+"""Estimates of a hierarchy, from the children of the root down to the leaves."""
 
 
 def consistent(layers: Layers, variances: npt.ArrayLike | None = None, total: float | None = 1.0) -> Floats:
-    """Leaves of the least-squares estimate in which every node is the sum of its children.
+    """Return the leaves of the least-squares estimate in which every node is the sum of its children.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def consistent(layers: Layers, variances: npt.ArrayLike | None = None, total: fl
     variances : array, optional
         Variance of the estimates of each layer; equal unless given. All positive.
     total : float or None
-        Frequency of the root; None leaves it free.
+        Frequency of the root; None if it is unknown.
 
     Examples
     --------
@@ -53,14 +54,14 @@ def consistent(layers: Layers, variances: npt.ArrayLike | None = None, total: fl
     best, variance = estimates[-1], np.full(estimates[-1].size, spread[-1])
     upward = [(best, variance)]
     for own, layer_variance in zip(estimates[-2::-1], spread[-2::-1], strict=True):
-        # Two independent estimates of the same node: its own, and the sum of its children.
+        # There are two independent estimates of a node: its own, and the sum of its children.
         below, below_variance = (part.reshape(own.size, -1).sum(axis=1) for part in (best, variance))
         share = below_variance / (below_variance + layer_variance)
         best, variance = share * own + (1.0 - share) * below, share * layer_variance
         upward.append((best, variance))
     parents = np.array([best.sum() if total is None else total])
     for best, variance in reversed(upward):
-        # What a parent's mass differs from the sum of its children is theirs in proportion to their
+        # The difference between a parent's mass and the sum of its children goes to them in proportion to their
         # variances.
         best, variance = best.reshape(parents.size, -1), variance.reshape(parents.size, -1)
         missing = (parents - best.sum(axis=1)) / variance.sum(axis=1)
@@ -74,7 +75,7 @@ def non_negative(
     total: float = 1.0,
     method: Literal["exact", "admm"] = "exact",
 ) -> Floats:
-    """Leaves of the non-negative least-squares estimate in which every node is the sum of its children.
+    """Return the leaves of the non-negative least-squares estimate in which every node is the sum of its children.
 
     Minimises ½ Σ_layers ‖X - estimate‖² / variance subject to consistency, X ≥ 0 and root = total.
 
@@ -83,12 +84,11 @@ def non_negative(
     layers : sequence of arrays
         Unbiased estimates, from the children of the root down to the leaves.
     variances : array, optional
-        Variance of the estimates of each layer. Without it, all layers weigh the same: the paper's
-        objective.
+        Variance of the estimates of each layer. Without it all layers have the same weight, as in the paper.
     total : float
         Frequency of the root.
     method : {"exact", "admm"}
-        "admm" is the paper's iteration, to 10⁻¹⁰; it is slower and there to be compared with.
+        "admm" is the paper's iteration, to 10⁻¹⁰; it is slower, and here for comparison.
 
     Examples
     --------
@@ -100,11 +100,11 @@ def non_negative(
         return _price_programme(estimates, weights, total)
     if method == "admm":
         return _admm(estimates, weights, total)
-    raise ValueError(f"method must be 'exact' or 'admm', not {method!r}.")
+    raise DiscreetError(f"method must be 'exact' or 'admm', not {method!r}")
 
 
 def haar_leaves(differences: Layers, total: float = 1.0) -> Floats:
-    """Leaves from the differences left half minus right half of every node, the root's first.
+    """Return leaves from the differences (left half minus right half) of every node, the root's first.
 
     Examples
     --------
@@ -113,36 +113,36 @@ def haar_leaves(differences: Layers, total: float = 1.0) -> Floats:
     """
     nodes = np.array([total], dtype=np.float64)
     if not differences:
-        raise ValueError("A Haar tree needs at least the difference at its root.")
+        raise DiscreetError("differences must hold at least the one at the root")
     for layer in differences:
         difference = np.asarray(layer, dtype=np.float64)
         if difference.shape != nodes.shape or not np.isfinite(difference).all():
-            raise ValueError(f"A Haar layer of {nodes.size} finite differences is needed, not {difference.shape}.")
+            raise DiscreetError(f"a Haar layer must hold {nodes.size} finite differences, not shape {difference.shape}")
         nodes = np.stack([nodes + difference, nodes - difference], axis=1).ravel() / 2.0
     return nodes
 
 
 def sums(leaves: npt.ArrayLike, sizes: Sequence[int]) -> list[Floats]:
-    """The layers of a hierarchy with these leaves, one for each size, as `layers` above."""
+    """Return the layers of a hierarchy with these leaves, one for each size."""
     f = np.asarray(leaves, dtype=np.float64)
     return [f.reshape(size, -1).sum(axis=1) for size in sizes]
 
 
 def _price_programme(estimates: list[Floats], weights: Floats, total: float) -> Floats:
-    """The exact solution; see the module's description."""
-    # Mass wanted at price m: Σ_k steps_k·(m - prices_k)₊, one row of breakpoints per node.
+    """Return the exact solution; see the top of the module."""
+    # The mass taken at price m is Σ_k steps_k·(m - prices_k)₊, with one row of breakpoints per node.
     prices = -weights[-1] * estimates[-1][:, None]
     steps = np.full(prices.shape, 1.0 / weights[-1])
     curves: list[tuple[Floats, Floats, Floats]] = []
     for own, weight in zip([*estimates[-2::-1], np.zeros(1)], [*weights[-2::-1], 0.0], strict=True):
         prices, steps = prices.reshape(own.size, -1), steps.reshape(own.size, -1)
-        # A stable sort recognises the children's sorted runs, and merges them.
+        # A stable sort recognises the sorted runs of the children and merges them.
         order = np.argsort(prices, axis=1, kind="stable")
         prices = np.take_along_axis(prices, order, axis=1)
         slopes = np.cumsum(np.take_along_axis(steps, order, axis=1), axis=1)
         masses = np.zeros_like(prices)
         np.cumsum(slopes[:, :-1] * np.diff(prices, axis=1), axis=1, out=masses[:, 1:])
-        # From the price that the children see to the price that the node itself is offered.
+        # From the price that the children see to the price that the node itself sees.
         prices = prices + weight * (masses - own[:, None])
         slopes = slopes / (1.0 + weight * slopes)
         steps = np.diff(slopes, axis=1, prepend=0.0)
@@ -164,7 +164,7 @@ def _price_programme(estimates: list[Floats], weights: Floats, total: float) -> 
 def _admm(
     estimates: list[Floats], weights: Floats, total: float, accuracy: float = 1e-10, max_iterations: int = 100_000
 ) -> Floats:
-    """Alternating directions: a consistent step, a non-negative step, and the running sum of their differences."""
+    """Alternate a consistent step and a non-negative step, with the running sum of their differences (ADMM)."""
     sizes = [layer.size for layer in estimates]
     cuts = np.cumsum(sizes)[:-1]
     pull = np.repeat(weights, sizes)
@@ -181,18 +181,18 @@ def _admm(
 
 
 def _checked(layers: Layers, variances: npt.ArrayLike | None, total: float | None) -> tuple[list[Floats], Floats]:
-    """Estimates as vectors, and the weights of the layers with 1 as the largest."""
+    """Return the estimates as vectors, and the weights of the layers with 1 as the largest."""
     estimates = [np.asarray(layer, dtype=np.float64) for layer in layers]
     if not estimates or any(layer.ndim != 1 or layer.size == 0 for layer in estimates):
-        raise ValueError("A hierarchy needs at least one layer, and each must be a non-empty vector.")
+        raise DiscreetError("a hierarchy must have at least one layer, and each must be a non-empty vector")
     if not all(np.isfinite(layer).all() for layer in estimates):
-        raise ValueError("The estimates of a hierarchy must be finite.")
+        raise DiscreetError("the estimates of a hierarchy must be finite")
     for above, below in pairwise(estimates):
         if below.size % above.size:
-            raise ValueError(f"A layer of {below.size} nodes cannot be shared by {above.size} parents.")
+            raise DiscreetError(f"a layer of {below.size} nodes cannot be shared by {above.size} parents")
     spread = np.ones(len(estimates)) if variances is None else np.asarray(variances, dtype=np.float64)
     if spread.shape != (len(estimates),) or not (np.isfinite(spread).all() and (spread > 0).all()):
-        raise ValueError(f"One positive, finite variance is needed for each of the {len(estimates)} layers.")
+        raise DiscreetError(f"variances must be one positive, finite number for each of the {len(estimates)} layers")
     if total is not None and not (np.isfinite(total) and total > 0):
-        raise ValueError(f"The total must be positive, not {total}.")
+        raise DiscreetError(f"total must be positive, not {total}")
     return estimates, spread.min() / spread

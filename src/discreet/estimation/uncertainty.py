@@ -1,15 +1,13 @@
-"""How sure one may be of anything read off an estimated histogram.
+"""The uncertainty of everything that is read off an estimated histogram: `bounds` of a functional, `draws` for bands.
 
-Two kinds, with one face: `bounds` for a functional and `draws` for bands.
+* `PosteriorUncertainty` uses the Laplace posterior of a log-spline, undersmoothed so that its bias is small beside its
+  spread (`intervals`). For a variance it uses the unbiased decoding instead, where the channel has one.
+* `DrawnUncertainty` is for linear, unbiased estimates (hierarchies, oracles): it draws histograms around the raw one. A
+  functional T is taken at the corrected histogram f and moved by one step to the raw one, T(f) + T'(f)·(raw - f), which
+  is unbiased to first order although f itself is not.
 
-* `PosteriorUncertainty`: the Laplace posterior of a log-spline, undersmoothed so that its bias is small beside its
-  spread (`intervals`); for a variance, where the channel allows it, the unbiased decoding instead.
-* `DrawnUncertainty`: for linear, unbiased estimates (hierarchies, oracles): histograms drawn around the raw one. A
-  functional is taken at the mended histogram f and moved by one step to the raw one, T(f) + T'(f)·(raw - f): unbiased
-  to first order, although f, being mended, is not.
-
-Quantiles have intervals of another kind: all x whose cumulative share is not refuted, F(x) ± z·error ∋ q. Where the
-density changes fast (a valley between two humps, the edge of a spike) the linear ones covered 83 to 87 %.
+Quantiles have an interval of another kind: all x whose cumulative share is compatible with q, F(x) ± z·error ∋ q. Where
+the density changes fast (a valley between two humps, the edge of a spike) linear intervals covered only 83 to 87 %.
 """
 
 from collections.abc import Callable
@@ -29,16 +27,17 @@ from discreet.operators import Operator
 
 
 class Uncertainty(Protocol):
-    """What an estimated histogram knows of its own errors."""
+    """What is known about the errors of an estimated histogram."""
 
     def bounds(self, functional: Functional, level: float) -> Bounds:
-        """Interval of a number read off the histogram."""
+        """Return the interval of a number read off the histogram."""
 
     def draws(self, count: int) -> Floats:
-        """Histograms that might as well be the truth, one row each; some entries may be negative."""
+        """Return histograms that are as plausible as the estimate, one per row; some entries may be negative."""
 
 
 DRAWS = 400
+"""Number of draws behind the interval of a quantile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +49,13 @@ class Cumulative:
 
     @classmethod
     def of(cls, centre: Floats, draws: Floats) -> "Cumulative":
-        """From a histogram and draws around it."""
+        """Return the cumulative distribution of a histogram, with errors from draws around it."""
         errors = np.cumsum(draws, axis=1).std(axis=0, ddof=1)
         errors[-1] = 0.0
         return cls(np.concatenate([[0.0], np.cumsum(centre)]), np.concatenate([[0.0], errors]))
 
     def quantile(self, q: float, level: float) -> Bounds:
-        """All x whose share is not refuted."""
+        """Return the interval of all x whose cumulative share is compatible with q."""
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
         high, low = (self.shares + sign * z * self.errors for sign in (1.0, -1.0))
         first = self._crossing(np.maximum.accumulate(high), q)
@@ -67,7 +66,7 @@ class Cumulative:
 
     @staticmethod
     def _crossing(rising: Floats, q: float) -> float:
-        """Where a rising line over equal buckets of [0, 1] reaches q."""
+        """Return where a rising line over equal buckets of [0, 1] reaches q."""
         upper = int(np.clip(np.searchsorted(rising, q), 1, rising.size - 1))
         below, above = rising[upper - 1], rising[upper]
         share = (q - below) / (above - below) if above > below else 0.5
@@ -75,16 +74,16 @@ class Cumulative:
 
 
 class PosteriorUncertainty:
-    """From the posterior of a log-spline, made when it is first needed.
+    """Uncertainty from the posterior of a log-spline, which is fitted when it is first needed.
 
     Parameters
     ----------
     make : callable
         Fits the undersmoothed posterior.
     channel, counts : Operator and array, optional
-        A channel whose reports decode without bias to a variance, and its tally.
+        The channel and its tally, if its reports may be decoded to a variance.
     widening : float
-        Factor on the posterior's standard errors, where measured coverage asks for one.
+        Factor on the posterior's standard errors, where measured coverage was too low without it.
     """
 
     def __init__(
@@ -102,12 +101,11 @@ class PosteriorUncertainty:
         return self._make()
 
     def bounds(self, functional: Functional, level: float) -> Bounds:
-        """Interval of a number read off the histogram."""
+        """Return the interval of a number read off the histogram."""
         if isinstance(functional, Variance) and self._channel is not None and self._counts is not None:
-            try:
-                return decoded_interval(self._channel, self._counts, functional, level)
-            except ValueError:
-                pass  # this channel has no polynomial decoding
+            decoded = decoded_interval(self._channel, self._counts, functional, level)
+            if decoded is not None:
+                return decoded
         if isinstance(functional, Quantile):
             return self._cumulative.quantile(functional.level, level)
         bounds = posterior_interval(self.posterior, functional, level)
@@ -118,36 +116,36 @@ class PosteriorUncertainty:
         return Cumulative.of(self.posterior.f, self.draws(DRAWS))
 
     def draws(self, count: int) -> Floats:
-        """Histograms from the posterior."""
+        """Return histograms drawn from the posterior."""
         draws = self.posterior.draws(count)
         return np.asarray(self.posterior.f + self._widening * (draws - self.posterior.f))
 
 
 class DrawnUncertainty:
-    """From histograms drawn around an unbiased, linear estimate.
+    """Uncertainty from histograms drawn around an unbiased, linear estimate.
 
     Parameters
     ----------
-    mended, raw : array
-        The histogram shown, and the unbiased one it was made from.
+    corrected, raw : array
+        The histogram that is shown, and the unbiased one that it was made from.
     make : callable
-        Draws errors of the raw estimate, one row each; called when they are first needed.
+        Draws errors of the raw estimate, one per row; called when they are first needed.
     """
 
-    def __init__(self, mended: Floats, raw: Floats, make: Callable[[], Floats]) -> None:
-        self.mended, self.raw, self._make = mended, raw, make
+    def __init__(self, corrected: Floats, raw: Floats, make: Callable[[], Floats]) -> None:
+        self.corrected, self.raw, self._make = corrected, raw, make
 
     @cached_property
     def errors(self) -> Floats:
-        """Draws of the raw estimate's error, one row each."""
+        """Errors drawn for the raw estimate, one per row."""
         return self._make()
 
     def bounds(self, functional: Functional, level: float) -> Bounds:
-        """Interval of a number read off the histogram."""
+        """Return the interval of a number read off the histogram."""
         if isinstance(functional, Quantile):
             return self._cumulative.quantile(functional.level, level)
-        gradient = functional.gradient(self.mended)
-        value = functional(self.mended) + float(gradient @ (self.raw - self.mended))
+        gradient = functional.gradient(self.corrected)
+        value = functional(self.corrected) + float(gradient @ (self.raw - self.corrected))
         return normal_bounds(value, float((self.errors @ gradient).std(ddof=1)), level)
 
     @cached_property
@@ -155,5 +153,5 @@ class DrawnUncertainty:
         return Cumulative.of(self.raw, self.draws(DRAWS))
 
     def draws(self, count: int) -> Floats:
-        """Raw histograms with other errors."""
+        """Return the raw histogram with other errors."""
         return np.asarray(self.raw + self.errors[:count])
