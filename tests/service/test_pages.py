@@ -122,7 +122,7 @@ def test_every_question_has_its_panel(site, plan, values, said):
 
 
 def test_rounds_and_their_progress(site):
-    made = site.collector().create(TwoRounds(10).to_dict(), "Rounds", minimum=10, participants=100)
+    made = site.collector().create(TwoRounds(10).to_dict(), "Rounds", minimum=10, people=100)
     made.submit(np.arange(40) % 10)
     text = get(site, f"/pages/campaigns/{made.id}", site.token)[2]
     assert "40 of 50" in text

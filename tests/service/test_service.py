@@ -114,7 +114,7 @@ def test_tallies_are_rebuilt_from_reports_and_merged_from_workers(database):
 def test_the_variance_in_two_rounds(collector):
     values = np.random.default_rng(1).normal(50, 10, 4000).clip(0, 100)
     plan = dc.Variance(dc.Interval(0, 100), epsilon=4, method="two-round")
-    campaign = collector.collector().create(plan, title="Spread", participants=4000)
+    campaign = collector.collector().create(plan, title="Spread", people=4000)
     campaign.submit(values[:2000])
     if campaign.about()["state"] == "open" and campaign.round().number == 1:
         campaign.close_round()
@@ -124,7 +124,7 @@ def test_the_variance_in_two_rounds(collector):
 
 
 def test_rounds_follow_the_plan(collector):
-    campaign = collector.collector().create(TwoRounds(10).to_dict(), "Rounds", minimum=10, participants=100)
+    campaign = collector.collector().create(TwoRounds(10).to_dict(), "Rounds", minimum=10, people=100)
     assert campaign.progress()["rounds"][0]["target"] == 50
     assert campaign.submit(np.arange(40) % 10).round == 1
     campaign.submit(np.arange(30) % 10)  # beyond the target: the round closes by itself
@@ -392,7 +392,7 @@ def test_the_client_refuses_what_it_cannot_verify(collector):
             VerifiedRound.read(document | broken)
 
 
-def test_envelope_thresholds_are_met():
+def test_thresholds_are_met():
     ends = assignment.thresholds([1, 2, 1])
     ids = np.frombuffer(os.urandom(16 * 20_000), dtype=np.uint8).reshape(-1, 16)
     which = assignment.drawn_by_id(bytes(16), 1, ids, ends)

@@ -70,7 +70,7 @@ def start(
         raise DiscreetError(f"{plan} is not valid JSON: {error}") from None
     fields: dict[str, Any] = {"question": question, "minimum": minimum, "admission": admission}
     expected = participants if people is None else people
-    fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("participants", expected)) if v is not None}
+    fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("people", expected)) if v is not None}
     with connect(url, token) as collector:
         made = collector.create(values, title, **fields)
         show(made.progress(), as_json)

@@ -82,7 +82,7 @@ def _ask(demo: Demo, running: "Embedded") -> Section:
     with Collector(running.url, running.token) as admin:
         for title, what, plan, values, question in asked:
             demo.doing(f"A collector: {title.lower()}")
-            campaign = admin.create(plan, title, question=question, minimum=min(100, people), participants=people)
+            campaign = admin.create(plan, title, question=question, minimum=min(100, people), people=people)
             started = time.perf_counter()
             entropy = Entropy.seeded(demo.seed_for("collector", title))
             receipt = campaign.submit(values, limit=demo.epsilon, batch=BATCH, entropy=entropy)

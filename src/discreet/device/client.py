@@ -59,7 +59,7 @@ class Collector(Connection):
         opens: datetime.date | str | None = None,
         closes: datetime.date | str | None = None,
         minimum: int | None = None,
-        participants: int | None = None,
+        people: int | None = None,
         admission: str = "issued",
         public_results: bool = False,
     ) -> "Campaign":
@@ -75,7 +75,7 @@ class Collector(Connection):
             First and last day.
         minimum : int, optional
             Nothing is shown below so many reports; the collector's own minimum unless given.
-        participants : int, optional
+        people : int, optional
             How many people are expected; plans of several rounds need it to divide them.
         admission : str
             Who may answer: "open", "issued" or "invited"; see `discreet.messages.ids`.
@@ -84,7 +84,7 @@ class Collector(Connection):
         """
         values = plan.to_dict() if isinstance(plan, Plan) else plan
         days = {name: str(day) for name, day in (("opens", opens), ("closes", closes)) if day is not None}
-        counts = {name: n for name, n in (("minimum", minimum), ("participants", participants)) if n is not None}
+        counts = {name: n for name, n in (("minimum", minimum), ("participants", people)) if n is not None}
         fields = {"plan": values, "title": title, "question": question} | days | counts
         fields |= {"admission": admission, "public_results": public_results}
         return Campaign(self, self.post("/api/campaigns", fields)["id"])

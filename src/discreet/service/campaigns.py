@@ -17,6 +17,7 @@ from sqlalchemy.engine import RowMapping
 from discreet.errors import DiscreetError
 from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
 from discreet.messages.rounds import announce, write_round
+from discreet.messages.uploads import check_width
 from discreet.plans.base import Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
@@ -65,6 +66,7 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
+        check_width(first)
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,
