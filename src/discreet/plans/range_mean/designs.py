@@ -22,6 +22,7 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.registry import entries
+from discreet.mechanisms.roots import find_root
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.privacy.exact import TOTAL
 
@@ -62,8 +63,6 @@ class Belief:
         >>> round(belief.mean, 9), round(belief.square, 2)
         (-0.6, 0.5)
         """
-        from scipy.optimize import brentq
-
         if not 0 < share <= 1 or not -1 <= mean <= 1:
             raise DiscreetError(f"the guess is a share of {share} and a mean of {mean} on [-1, 1]; that is impossible")
         points = np.linspace(-1, 1, 401)
@@ -73,7 +72,7 @@ class Belief:
             return np.asarray(weights / weights.sum())
 
         kept = float(np.clip(mean, -0.99, 0.99))
-        rate = float(brentq(lambda r: float(tilted(r) @ points) - kept, -200.0, 200.0))
+        rate = find_root(lambda r: float(tilted(r) @ points) - kept, -200.0, 200.0, 2e-12)
         return cls(float(share), points, tilted(rate))
 
     @classmethod
