@@ -80,7 +80,7 @@ def test_categories():
     [
         (["a"], "at least 2"),
         ([], "at least 2"),
-        (["a", "b", "a"], "'a' appears more than once"),
+        (["a", "b", "a"], "label 0 is the same as label 2"),
         ("abc", "list of labels"),
         ([[1], [2]], "strings or numbers"),
         ([1.0, math.nan], "NaN"),

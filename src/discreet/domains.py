@@ -5,7 +5,7 @@ that is not a value of the domain (NaN, an unknown label, a wrong type) is an er
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,7 @@ class Interval:
         """Return values as floats, or say which row is not a finite number."""
         array = _column(values)
         if array.dtype.kind not in "fiu":
-            raise DomainError(f"values must be numbers, not of type {array.dtype}")
+            raise DomainError(f"values must be numbers, not of type {array.dtype.type.__name__}")
         floats = np.asarray(array, dtype=np.float64)
         if not np.isfinite(floats).all():
             first = int(np.flatnonzero(~np.isfinite(floats))[0])
@@ -112,7 +112,7 @@ class Categories:
 
     def __init__(self, labels: Iterable[Any]) -> None:
         if isinstance(labels, (str, bytes)):
-            raise DomainError(f"labels must be a list of labels, not the text {labels!r}")
+            raise DomainError("labels must be a list of labels, not one text")
         self.labels: tuple[Any, ...] = tuple(
             label.item() if isinstance(label, np.generic) else label for label in labels
         )
@@ -126,8 +126,11 @@ class Categories:
         except TypeError:
             raise DomainError("labels must be strings or numbers") from None
         if len(self._index) != len(self.labels):
-            twice = next(label for i, label in enumerate(self.labels) if self._index[label] != i)
-            raise DomainError(f"labels must be different from each other; {twice!r} appears more than once")
+            twice = next(i for i, label in enumerate(self.labels) if self._index[label] != i)
+            raise DomainError(
+                f"labels must be different from each other; label {twice} is the same as label "
+                f"{self._index[self.labels[twice]]}"
+            )
 
     @property
     def size(self) -> int:
@@ -146,10 +149,13 @@ class Categories:
     def encode(self, values: Any) -> Encoded:
         """Return the index of each label."""
         array = _column(values)
-        distinct, inverse = np.unique(array, return_inverse=True)
+        try:
+            distinct, inverse = np.unique(array, return_inverse=True)
+        except TypeError:
+            raise DomainError("values must be labels of one type, all text or all numbers") from None
         codes = np.empty(distinct.size, dtype=np.int64)
         for i, label in enumerate(distinct.tolist()):
-            code = self._index.get(label)
+            code = self._index.get(label) if isinstance(label, Hashable) else None
             if code is None:
                 first = int(np.flatnonzero(inverse == i)[0])
                 raise DomainError(f"value {first} must be one of the {self.size} categories")
@@ -171,7 +177,10 @@ class Categories:
 
 def _column(values: Any) -> AnyArray:
     """Return values as an array of one dimension that is not empty."""
-    array = np.atleast_1d(np.asarray(values))
+    try:
+        array = np.atleast_1d(np.asarray(values))
+    except ValueError:
+        raise DomainError("values must be a list of single values, not of lists that differ in length") from None
     if array.ndim != 1:
         raise DomainError(f"values must have one dimension, not the shape {array.shape}")
     if array.size == 0:

@@ -1,4 +1,5 @@
 import copy
+import ctypes
 import os
 import pickle
 
@@ -129,3 +130,51 @@ def test_bad_arguments_are_named(call, why):
 def test_the_system_stream_is_shared_within_a_process():
     assert system_entropy() is system_entropy()
     assert len(system_entropy().report_id()) == 16
+
+
+def test_a_fork_by_c_code_is_seen_by_every_read():
+    fork = ctypes.CDLL(None).fork  # runs none of Python's hooks
+    fresh, seeded = Entropy(), Entropy.seeded(3)
+    before = fresh.read(32)
+    for source in (fresh, seeded):
+        read, write = os.pipe()
+        if fork() == 0:
+            try:
+                os.write(write, source.read(64))
+            except dc.DiscreetError:
+                os.write(write, b"refused")
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            said = pipe.read()
+        if source is seeded:
+            assert said == b"refused"
+        else:
+            assert len(said) == 64
+            assert not np.intersect1d(np.frombuffer(said, "<u8"), np.frombuffer(before + fresh.read(64), "<u8")).size
+    assert seeded.words(1) == Entropy.seeded(3).words(1)  # the parent goes on
+
+
+class HookOnly:
+    """Negative control: relies on Python's hook alone, as discreet 0.1 did."""
+
+    def __init__(self):
+        self._key()
+        os.register_at_fork(after_in_child=self._key)
+
+    def _key(self):
+        self.generator = np.random.default_rng()
+
+    def words(self, n):
+        return self.generator.integers(0, 2**64, n, dtype=np.uint64)
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError("no")
+
+    __copy__ = __deepcopy__ = __reduce_ex__
+
+
+def test_a_source_that_trusts_the_hook_is_refused():
+    with pytest.raises(CheckFailed, match="after a fork by C code"):
+        check_entropy(HookOnly)

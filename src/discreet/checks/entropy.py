@@ -1,6 +1,7 @@
 """The check of a source of randomness."""
 
 import copy
+import ctypes
 import os
 import pickle
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from discreet.checks.base import CheckFailed
 
 
 def check_entropy(make: Callable[[], Any], words: int = 64) -> None:
-    """Check a source of randomness: no repetition, no copying, no shared stream after a fork.
+    """Check a source of randomness: no repetition, no copying, no shared stream after a fork, Python's or another.
 
     Parameters
     ----------
@@ -34,14 +35,18 @@ def check_entropy(make: Callable[[], Any], words: int = 64) -> None:
         except TypeError:
             continue
         raise CheckFailed(f"{copier.__name__} made a copy that would repeat the stream")
-    if hasattr(os, "fork") and np.intersect1d(_words_in_child(first, words), first.words(words)).size:
-        raise CheckFailed("after a fork, parent and child draw the same words: their noise would be correlated")
+    if not hasattr(os, "fork"):
+        return
+    # A fork by C code runs none of Python's hooks. PyDLL keeps the interpreter's lock, so that the child has it too.
+    for name, fork in (("a fork", os.fork), ("a fork by C code", ctypes.PyDLL(None).fork)):
+        if np.intersect1d(_words_in_child(fork, first, words), first.words(words)).size:
+            raise CheckFailed(f"after {name}, parent and child draw the same words: their noise would be correlated")
 
 
-def _words_in_child(source: Any, words: int) -> Words:
+def _words_in_child(fork: Callable[[], int], source: Any, words: int) -> Words:
     """Return the words that a forked child draws from ``source`` (none if it refuses, which is right too)."""
     read, write = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:  # pragma: no cover - runs in the child
         try:
             os.write(write, np.ascontiguousarray(source.words(words)).tobytes())

@@ -367,7 +367,10 @@ class Mechanism(ABC):
 
 def one_dimension(x: Any) -> AnyArray:
     """Return inputs as an array of one dimension."""
-    values = np.asarray(x)
+    try:
+        values = np.asarray(x)
+    except ValueError:
+        raise DomainError("inputs must be a list of single values, not of lists that differ in length") from None
     if values.ndim != 1:
         raise DomainError(f"inputs must have one dimension, not the shape {values.shape}")
     return values

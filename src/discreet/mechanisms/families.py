@@ -8,6 +8,7 @@ For an oracle p = P(v in support | v), q = P(v in support | another) and f_v = (
 number of reports that support v [Wang et al. 2017]. p and q are exact fractions of the integers that the sampler uses.
 """
 
+import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
@@ -45,7 +46,10 @@ class Numeric(Mechanism):
         """The number that each report is decoded to; its expectation is the input."""
 
     def _check_one(self, x: Any) -> float:
-        value = float(x)
+        try:
+            value = float(x)
+        except (TypeError, ValueError, OverflowError):
+            value = math.nan
         if not -1.0 <= value <= 1.0:
             raise DomainError(f"the input of {self.name} must be a number between -1 and 1")
         return value
@@ -54,7 +58,9 @@ class Numeric(Mechanism):
         """Return inputs as floats, or say which one is not in [-1, 1]."""
         values = one_dimension(x)
         if values.size and values.dtype.kind not in "fiu":
-            raise DomainError(f"inputs of {self.name} must be numbers between -1 and 1, not of type {values.dtype}")
+            raise DomainError(
+                f"inputs of {self.name} must be numbers between -1 and 1, not of type {values.dtype.type.__name__}"
+            )
         values = np.ascontiguousarray(values, dtype=np.float64)
         bad = first_outside(values, -1.0, 1.0)
         if bad is not None:
@@ -150,7 +156,7 @@ class Categorical(Mechanism):
         return np.arange(self._size)
 
     def _check_one(self, x: Any) -> float:
-        if isinstance(x, (bool, float, np.floating, np.bool_)) or not 0 <= int(x) < self.size:
+        if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not 0 <= x < self.size:
             raise DomainError(f"the input of {self.name} must be a whole number between 0 and {self.size - 1}")
         return int(x)
 
@@ -161,7 +167,7 @@ class Categorical(Mechanism):
             return np.empty(0, dtype=np.int64)
         allowed = f"whole numbers between 0 and {self.size - 1}"
         if values.dtype.kind not in "iu":
-            raise DomainError(f"inputs of {self.name} must be {allowed}, not of type {values.dtype}")
+            raise DomainError(f"inputs of {self.name} must be {allowed}, not of type {values.dtype.type.__name__}")
         bad = first_outside(values, 0, self.size - 1)
         if bad is not None:
             raise DomainError(f"input {bad} of {self.name} is outside what is allowed: {allowed}")

@@ -4,15 +4,17 @@ The key comes from the operating system. The same key gives the same words in a 
 128-bit counter from zero, words little-endian), so one key is one test vector in every language.
 
 A stream must never be used twice: two workers with the same stream would send correlated noise. So an `Entropy`
-refuses to be pickled or copied, and after a fork the child draws a new key (a seeded one refuses to continue).
+refuses to be pickled or copied, and after a fork the child draws a new key (a seeded one refuses to continue). Python
+tells us of its own forks; a fork by other code (C, ctypes) is seen by the process id, which every read compares.
 """
 
 import hashlib
 import hmac
+import math
 import os
 import threading
 import weakref
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
@@ -22,6 +24,14 @@ from discreet.errors import DiscreetError
 
 _ALIVE: "weakref.WeakSet[Entropy]" = weakref.WeakSet()
 _ZEROS = memoryview(bytes(1 << 20))
+
+
+class _Stream(NamedTuple):
+    """A keystream, the process that it belongs to, and the lock for its readers; replaced as a whole."""
+
+    process: int
+    cipher: CipherContext
+    lock: threading.Lock
 
 
 class Entropy:
@@ -42,14 +52,14 @@ class Entropy:
         self._start(os.urandom(32), reproducible=False)
 
     def _start(self, key: bytes, *, reproducible: bool) -> None:
-        self._lock = threading.Lock()
         self._reproducible = reproducible
-        self._forked = False
         self._key(key)
         _ALIVE.add(self)
 
-    def _key(self, key: bytes) -> None:
-        self._stream: CipherContext = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+    def _key(self, key: bytes) -> _Stream:
+        cipher = Cipher(algorithms.AES256(key), modes.CTR(bytes(16))).encryptor()
+        self._stream = _Stream(os.getpid(), cipher, threading.Lock())
+        return self._stream
 
     @classmethod
     def from_key(cls, key: bytes) -> "Entropy":
@@ -92,15 +102,12 @@ class Entropy:
 
     def read(self, count: int) -> bytes:
         """Return the next ``count`` bytes of the keystream."""
-        if self._forked:
-            raise DiscreetError(
-                "this reproducible Entropy was made before a fork and would repeat its words in two processes; make "
-                "one "
-                "per process with Entropy.seeded(seed, stream=worker)"
-            )
+        stream = self._stream
+        if stream.process != os.getpid():
+            stream = self._after_fork()
         zeros = _ZEROS[:count] if count <= len(_ZEROS) else memoryview(bytes(count))
-        with self._lock:
-            return self._stream.update(zeros)
+        with stream.lock:
+            return stream.cipher.update(zeros)
 
     def words(self, count: int) -> Words:
         """Return the next ``count`` 64-bit words (little-endian from the keystream)."""
@@ -110,12 +117,17 @@ class Entropy:
         """Return a fresh 128-bit report id, which cannot be linked to anything."""
         return self.read(16)
 
-    def _after_fork(self) -> None:
-        self._lock = threading.Lock()
-        if self._reproducible:
-            self._forked = True
-        else:
-            self._key(os.urandom(32))
+    def _after_fork(self) -> _Stream:
+        """Give this process a stream of its own, or refuse where that would not be the promised one."""
+        if not self._reproducible:
+            return self._key(os.urandom(32))
+        raise DiscreetError(
+            "this reproducible Entropy was made before a fork and would repeat its words in two processes; make one "
+            "per process with Entropy.seeded(seed, stream=worker)"
+        )
+
+    def _forget_process(self) -> None:
+        self._stream = self._stream._replace(process=0)
 
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("Entropy cannot be pickled or copied, because the copy would repeat its words; make a new one")
@@ -126,19 +138,24 @@ class Entropy:
 def _value_bytes(value: float | str) -> bytes:
     """Return one spelling of a value, whatever its type: 1, 1.0 and numpy's 1.0 must give the same report."""
     if isinstance(value, str):
-        return b"text " + value.encode()
-    if isinstance(value, (int, float, np.integer, np.floating)) and np.isfinite(value):
-        return b"number " + (float(value) + 0.0).hex().encode()  # -0.0 is 0.0
+        return b"text " + value.encode(errors="surrogatepass")
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        try:
+            number = float(value) + 0.0  # -0.0 is 0.0
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return b"number " + number.hex().encode()
     raise DiscreetError("the value of a memoised answer must be a text or a finite number")
 
 
-def _rekey_children() -> None:
+def _forget_processes() -> None:
     for entropy in list(_ALIVE):
-        entropy._after_fork()
+        entropy._forget_process()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_rekey_children)
+    os.register_at_fork(after_in_child=_forget_processes)
 
 _SYSTEM: list[Entropy] = []
 

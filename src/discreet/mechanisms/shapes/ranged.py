@@ -30,7 +30,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Floats, Words
 from discreet.errors import DiscreetError, DomainError, PrivacyError
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.base import Mechanism, one_dimension
 from discreet.mechanisms.families import Numeric, largest_variance
 from discreet.mechanisms.kernels.guides import threshold_guide
 from discreet.mechanisms.shapes.mixture import Mixture
@@ -196,22 +196,21 @@ class Ranged(Numeric):
         join_ranged(values, words, OUTSIDE, reports, *self._guide, self.inside, self.outside, self.silent, out)
 
     def _check_one(self, x: Any) -> float:
-        return OUTSIDE if float(x) == OUTSIDE else super()._check_one(x)
+        return OUTSIDE if x == OUTSIDE else super()._check_one(x)
 
     def check_inputs(self, x: Any) -> AnyArray:
         """Return canonical inputs: numbers from -1 to 1, or `OUTSIDE`."""
-        values = np.asarray(x)
-        if values.ndim == 1 and values.dtype.kind in "fiu":
-            checked = np.ascontiguousarray(values, dtype=np.float64)
-            away = checked == OUTSIDE
-            if not ((np.abs(checked) <= 1.0) | away).all():  # a NaN is neither
-                super().check_inputs(np.where(away, 0.0, checked))
-            return checked
-        if values.ndim == 1 and values.size:
+        values = one_dimension(x)
+        if values.size and values.dtype.kind not in "fiu":
             raise DomainError(
-                f"inputs of {self.name} must be numbers between -1 and 1, or 2 (outside), not of type {values.dtype}"
+                f"inputs of {self.name} must be numbers between -1 and 1, or 2 (outside), "
+                f"not of type {values.dtype.type.__name__}"
             )
-        return super().check_inputs(x)
+        checked = np.ascontiguousarray(values, dtype=np.float64)
+        away = checked == OUTSIDE
+        if not ((np.abs(checked) <= 1.0) | away).all():  # a NaN is neither
+            super().check_inputs(np.where(away, 0.0, checked))
+        return checked
 
     # -- numbers ------------------------------------------------------------------------------------------
 
