@@ -17,10 +17,10 @@ import numpy as np
 
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.registry import mechanism
 from discreet.plans.frequency import POST, Frequency, oracle_frequencies
 from discreet.plans.mean import Mean
 from discreet_benchmarks.rows import Row, Settings, Task
+from discreet_papers import mechanisms
 
 PART = "accuracy"
 EPSILON = 1.0
@@ -87,7 +87,7 @@ def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
     which = f"d={size} n={n}"
     rows = []
     for name in oracles:
-        exact = float(mechanism(name, EPSILON, size=size).frequency_variance(truth, n).mean())
+        exact = float(mechanisms.oracle(name, EPSILON, size=size).frequency_variance(truth, n).mean())
         raw = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name and kind == "raw"})
         rows.append(
             Row(
@@ -115,7 +115,7 @@ def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
 def _errors(name: str, people: Any, truth: Any) -> dict[str, float]:
     """Simulate one collection; return the mean squared error after each post-processing."""
     size = len(people)
-    oracle = mechanism(name, EPSILON, size=size)
+    oracle = mechanisms.oracle(name, EPSILON, size=size)
     tally = oracle.tally(oracle.privatize(np.repeat(np.arange(size), people)))
     raw, _ = oracle_frequencies(oracle, tally)
     found = {}

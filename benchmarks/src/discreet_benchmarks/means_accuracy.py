@@ -27,11 +27,12 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import entries
 from discreet.text import thousands
 from discreet_papers import data
 from discreet_papers.job import seed_of
+from discreet_papers.mechanisms import numeric
 from discreet_papers.text import table
 
 EPSILONS = (1.0, 4.0)
@@ -47,15 +48,15 @@ def names() -> list[str]:
     return [entry.name for entry in entries().values() if entry.question == "mean"] + list(EXTRA)
 
 
-def build(name: str, epsilon: float, inputs: Any) -> Mechanism:
+def build(name: str, epsilon: float, inputs: Any) -> Numeric:
     """Return the mechanism; one that needs a prior gets the column's own histogram."""
     if "prior" in entries()[name].needs:
         prior = np.histogram(inputs, 16, (-1, 1))[0] + 1.0
-        return dc.mechanism(name, epsilon, prior=(prior / prior.sum()).tolist())
-    return dc.mechanism(name, epsilon)
+        return numeric(name, epsilon, prior=(prior / prior.sum()).tolist())
+    return numeric(name, epsilon)
 
 
-def measure(source: Mechanism, inputs: Any, repeats: int, seed: int) -> dict[str, float]:
+def measure(source: Numeric, inputs: Any, repeats: int, seed: int) -> dict[str, float]:
     entropy = dc.Entropy.seeded(seed)
     truth, at_once = float(inputs.mean()), 100
     errors = []

@@ -23,6 +23,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.count_mean_sketch import Sketch
 from discreet.mechanisms.categorical.local_hashing import LocalHashing
 from discreet.mechanisms.categorical.subset_selection import Subset
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import Entry, entries
 from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.privacy.entropy import Entropy
@@ -75,7 +76,7 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
     reports = _many(source, source.privatize(x))
     calls = 20 if words > 100 else 200
     needed, floor_is = bytes_read(source)
-    kept, notes = _same(settings, source, peers or [])
+    kept, notes = _same(settings, source, peers or []) if isinstance(source, Oracle) else ([], "")
     clocks: dict[str, Clock] = {
         "client": clock(lambda: source.privatize(x, entropy), n),
         "word": keystream(min(n * words, 1 << 22)),
@@ -144,7 +145,7 @@ def _many(source: Mechanism, reports: Any) -> Any:
     return np.concatenate([reports] * times)
 
 
-def _same(settings: Settings, source: Mechanism, peers: list[str]) -> tuple[list[str], str]:
+def _same(settings: Settings, source: Oracle, peers: list[str]) -> tuple[list[str], str]:
     """Return the peers whose reports have our p and q, and name the others."""
     kept, notes = [], []
     for peer in peers:

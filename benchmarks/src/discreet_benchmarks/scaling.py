@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from discreet.estimation.em import ems
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.registry import build, mechanism
 from discreet.privacy.entropy import Entropy
 from discreet_benchmarks.distributions import square_wave, tally
 from discreet_benchmarks.rows import PER_REPORT, Row, Settings, Task
@@ -55,7 +55,7 @@ def reports(settings: Settings) -> list[Row]:
     counts = [1 << k for k in ((14, 17, 20) if settings.quick else (14, 16, 18, 20, 22, 24))]
     rows = []
     for name, options in (("piecewise", {}), ("hadamard-response", {"size": 1024})):
-        source = mechanism(name, EPSILON, **options)
+        source = build(name, EPSILON, options)
         x = np.linspace(-1, 1, counts[-1]) if source.numeric else np.arange(counts[-1]) % source.size
         made, entropy = source.privatize(x), Entropy()
         clocks = {}

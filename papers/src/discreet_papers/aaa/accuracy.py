@@ -16,12 +16,12 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.domains import Interval
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.optimize.programme import Solution, lattice_outputs, solve
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE
 from discreet.privacy.entropy import Entropy
+from discreet_papers.mechanisms import numeric
 
 UNIT = Interval(-1, 1)
 POINTS = 64 * 320
@@ -103,9 +103,9 @@ def physical_limit(x: Floats, epsilon: float, cells: int = 64) -> float:
 
 
 @lru_cache(maxsize=64)
-def one_round(name: str, epsilon: float) -> Mechanism:
+def one_round(name: str, epsilon: float) -> Numeric:
     """Return a mechanism; each is built once."""
-    return mechanism(name, epsilon)
+    return numeric(name, epsilon)
 
 
 @lru_cache(maxsize=64)

@@ -19,14 +19,15 @@ import numpy.typing as npt
 
 from discreet.arrays import Counts, Floats
 from discreet.estimation.simplex import clip, norm_sub
-from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.basic_rappor import rappor
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.unary import Unary
 from discreet.privacy.entropy import Entropy
+from discreet_papers import mechanisms
 
 
-def real_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Counts:
+def real_counts(oracle: Oracle, counts: Counts, runs: int, seed: int) -> Counts:
     """Return support counts, one row per run; every person's report is drawn (seeded) and tallied."""
     values = np.repeat(np.arange(len(counts)), counts)
     entropy = Entropy.seeded(seed)
@@ -36,19 +37,18 @@ def real_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Coun
     return found
 
 
-def binomial_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Counts:
+def binomial_counts(oracle: Oracle, counts: Counts, runs: int, seed: int) -> Counts:
     """Return support counts, one row per run, from two binomials per value.
 
     Each count alone has this distribution for any oracle; all counts together have it only if the bits are independent.
     """
     generator = np.random.default_rng(seed)
     shape, n = (runs, len(counts)), int(counts.sum())
-    return np.asarray(
-        generator.binomial(counts, oracle.p, shape) + generator.binomial(n - counts, oracle.q, shape), dtype=np.int64
-    )
+    supported: Counts = generator.binomial(counts, oracle.p, shape)
+    return supported + generator.binomial(n - counts, oracle.q, shape)
 
 
-def support_counts(oracle: Mechanism, counts: Counts, runs: int, seed: int) -> Counts:
+def support_counts(oracle: Oracle, counts: Counts, runs: int, seed: int) -> Counts:
     """Return support counts, one row per run, in the cheapest way that has the exact joint distribution."""
     draw = binomial_counts if isinstance(oracle, Unary) else real_counts
     return draw(oracle, counts, runs, seed)
@@ -85,7 +85,7 @@ POST: dict[str, Callable[[Floats], Floats]] = {
 """Post-processing of a vector of unbiased frequencies, by name."""
 
 
-def decode(oracle: Mechanism, support: Counts, n: int) -> Floats:
+def decode(oracle: Oracle, support: Counts, n: int) -> Floats:
     """Return the unbiased frequencies of every run."""
     return np.asarray((support / n - oracle.q) / (oracle.p - oracle.q))
 
@@ -176,7 +176,7 @@ def column_errors(column: str, epsilon: float, counts: Counts, runs: int, seed: 
     return COLUMNS[column](epsilon, counts, runs, seed)
 
 
-def _oracle_errors(oracle: Mechanism, counts: Counts, runs: int, seed: int, *posts: str) -> list[Floats]:
+def _oracle_errors(oracle: Oracle, counts: Counts, runs: int, seed: int, *posts: str) -> list[Floats]:
     n = int(counts.sum())
     raw = decode(oracle, support_counts(oracle, counts, runs, seed), n)
     return [errors(after(raw, post), counts / n) for post in posts]
@@ -242,7 +242,7 @@ def _hadamard(epsilon: float, counts: Counts, runs: int, seed: int) -> dict[str,
     right = {f"calibrated, {what}, {post}": {"blocks": blocks} for what, blocks in (("blocks", "best"), ("simple", 1))}
     return {f"public code, {post}": found} | {
         name: _oracle_errors(
-            mechanism("hadamard-response", epsilon, size=len(counts), **options), counts, runs, seed, post
+            mechanisms.oracle("hadamard-response", epsilon, size=len(counts), **options), counts, runs, seed, post
         )[0]
         for name, options in right.items()
     }

@@ -13,15 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.mechanisms.base import Mechanism
+from discreet.arrays import Counts, Floats
 from discreet.mechanisms.categorical.basic_rappor import rappor
 from discreet.mechanisms.categorical.subset_selection import best_k
 from discreet.mechanisms.registry import mechanism
-from discreet_papers import data
+from discreet_papers import data, mechanisms
 from discreet_papers.discrete.laws import (
     COLUMNS,
-    Counts,
-    Floats,
     PublicHadamard,
     after,
     column_errors,
@@ -160,7 +158,7 @@ def equal_cell(column: data.Column, epsilon: float, runs: int) -> Cell:
     truth = column.counts / column.n
     found: dict[str, Any] = {}
     for label, (name, options) in ORACLES.items():
-        oracle = mechanism(name, epsilon, size=column.size, **options)
+        oracle = mechanisms.oracle(name, epsilon, size=column.size, **options)
         support = support_counts(oracle, column.counts, runs, seed_of("equal", column.name, epsilon, label))
         raw = decode(oracle, support, column.n)
         exact = float(oracle.frequency_variance(truth, column.n).mean())
@@ -203,7 +201,7 @@ def figure_cell(figure: str, size: int, epsilon: float, n: int, runs: int) -> Ce
     for label, (name, options) in ORACLES.items():
         if label in ("HR in blocks", "HRR"):
             continue
-        oracle = mechanism(name, epsilon, size=size, **options)
+        oracle = mechanisms.oracle(name, epsilon, size=size, **options)
         raw = decode(oracle, support_counts(oracle, counts, runs, seed_of(seed, label)), n)
         equal[label] = {"raw": summary(errors(raw, counts / n))}
         equal[label]["norm_sub"] = summary(errors(after(raw, "Norm-Sub"), counts / n))
@@ -280,7 +278,7 @@ def constants(columns: list[data.Column]) -> dict[str, Any]:
         "subset": subsets,
         "oracle_variance": {
             f"{column.name} {epsilon:g}": {
-                label: mechanism(name, epsilon, size=column.size, **options).mean_variance
+                label: mechanisms.oracle(name, epsilon, size=column.size, **options).mean_variance
                 for label, (name, options) in ORACLES.items()
             }
             for column in columns
@@ -290,8 +288,7 @@ def constants(columns: list[data.Column]) -> dict[str, Any]:
 
 
 def _subset_variance(epsilon: float, size: int, k: int | None) -> float:
-    oracle: Mechanism = mechanism("subset-selection", epsilon, size=size, k=k)
-    return oracle.mean_variance
+    return mechanism("subset-selection", epsilon, size=size, k=k).mean_variance
 
 
 def best_or_tied(cell: Cell, label: str, post: str, among: tuple[str, ...] | None = None, by_law: bool = True) -> bool:

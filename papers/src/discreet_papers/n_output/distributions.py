@@ -20,6 +20,7 @@ from discreet.mechanisms.registry import mechanism
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import Bucket
 from discreet.plans.simulate import simulate
+from discreet_papers import mechanisms
 from discreet_papers.discrete.laws import decode, support_counts
 from discreet_papers.job import Cell, seed_of
 from discreet_papers.n_output.means import Attribute
@@ -89,7 +90,7 @@ def _summary(rows: list[dict[str, float]]) -> dict[str, Any]:
 
 
 def _oracle(name: str, epsilon: float, counts: Any, seed: int) -> Floats:
-    oracle = mechanism(name, epsilon, size=BINS)
+    oracle = mechanisms.oracle(name, epsilon, size=BINS)
     raw = decode(oracle, support_counts(oracle, counts, 1, seed), int(counts.sum()))
     return np.asarray(norm_sub(raw[0]))
 

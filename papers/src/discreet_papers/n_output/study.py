@@ -20,6 +20,7 @@ from discreet.mechanisms.numeric.output_layouts import OutputLayout, layout, lev
 from discreet.mechanisms.numeric.piecewise import best_zeta, piecewise_variance
 from discreet.mechanisms.registry import mechanism
 from discreet_papers.job import Cell, Job
+from discreet_papers.mechanisms import numeric
 from discreet_papers.n_output import distributions, means
 from discreet_papers.n_output.federated import study as federated
 
@@ -222,7 +223,7 @@ def worst_cases() -> Cell:
     """Return the exact worst-case variance of the actual mechanism."""
     rows = []
     for epsilon in EPSILONS:
-        built = {label: mechanism(name, epsilon) for label, name in VARIANCES.items()}
+        built = {label: numeric(name, epsilon) for label, name in VARIANCES.items()}
         rows.append(
             {
                 "epsilon": epsilon,

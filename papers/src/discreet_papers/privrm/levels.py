@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from discreet.mechanisms.numeric.privrm import Draw, level, range_mechanism
-from discreet.mechanisms.registry import mechanism
 from discreet.plans.range_mean.designs import Belief, predicted_variance
 from discreet_papers.job import Cell
+from discreet_papers.mechanisms import numeric
 
 INNERS = {"TLM": "truncated-laplace", "SR": "duchi", "PM": "piecewise", "HM": "hybrid", "uSW": "square-wave"}
 SHARES = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -69,7 +69,7 @@ def level_cell(name: str) -> Cell:
     """Return the exact level of PrivRM* beside Table 2, for tag probabilities p and the inner mechanism at logit p."""
     rows = []
     for p in (*SHARES, *EDGES.get(name, ())):
-        found = truncated(p) if name == "TLM" else level(mechanism(INNERS[name], logit(p)), 0.5, 1 - p, "uniform")
+        found = truncated(p) if name == "TLM" else level(numeric(INNERS[name], logit(p)), 0.5, 1 - p, "uniform")
         rows.append({"p": p, "exact": found, "printed": printed(name, p), "difference": found - printed(name, p)})
     draw: Draw = "best" if name == "TLM" else "uniform"
     largest = {f"{e:g}": range_mechanism("privrm-star", INNERS[name], e, draw=draw).inner.epsilon for e in EPSILONS}

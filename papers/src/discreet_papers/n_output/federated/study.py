@@ -14,11 +14,11 @@ import numpy as np
 
 from discreet.federated import Updates
 from discreet.federated.updates import small_inputs
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.ledger import split
 from discreet_papers.job import Cell, Job, seed_of
+from discreet_papers.mechanisms import numeric
 from discreet_papers.n_output.federated.simulator import CLIENTS, DRAWN, ROUNDS, Problem, problem, run, summary
 
 EPSILON, RANGE = 5.0, 0.3
@@ -49,12 +49,16 @@ class Setting:
     limit: float | None = None
     published: bool = False
 
-    def build(self) -> Mechanism | None:
+    def build(self) -> Numeric | None:
         """Return the mechanism."""
         share = split(self.epsilon, self.k)
         if not self.method:
             return None
-        return small_inputs(share) if self.method == TUNED else mechanism(self.method, share)
+        if self.method == TUNED:
+            tuned = small_inputs(share)
+            assert isinstance(tuned, Numeric)
+            return tuned
+        return numeric(self.method, share)
 
     def design(self, case: Problem) -> Updates | None:
         """Return how updates are privatised."""
