@@ -15,7 +15,7 @@ export function ratioOf(columns) {
   return largest(
     columns.map((column) => {
       const [low, high] = extremes(column);
-      if (low < 1) throw new PrivacyError("a report has weight 0 for some input; everyone must be able to send it");
+      if (low < 1) throw new PrivacyError("every report must have a weight of at least 1 for every input");
       return [high, low];
     }),
   );
@@ -37,14 +37,14 @@ export class Table extends Mechanism {
     this.knots = knots;
     this.alphabet = values.length;
     if (knots.length < 2 || knots[0] !== -1 || knots.at(-1) !== 1 || knots.some((k, i) => i && !(knots[i - 1] < k))) {
-      throw new WireError("knots are not increasing numbers from -1 to 1");
+      throw new WireError("knots must be increasing numbers from -1 to 1");
     }
     if (rows.length !== knots.length || rows[0].length !== values.length) {
       throw new WireError(`weights have ${rows.length} rows for ${knots.length} knots and ${values.length} values`);
     }
     this.thresholds = rows.map(accumulate);
     if (this.thresholds.some((row) => row.at(-1) !== TOTAL)) {
-      throw new WireError("weights of a knot do not sum to exactly 2^48");
+      throw new WireError("weights of a knot must sum to exactly 2^48");
     }
     this.steps = knots.slice(1).map((k, i) => TOTAL / (k - knots[i]));
     this.columns = values.map((_, j) => extremes(rows.map((row) => row[j])));
@@ -67,7 +67,7 @@ export class Window extends Mechanism {
     super(fields);
     const inputs = fields.text("inputs");
     if (inputs !== "interval" && inputs !== "categories") {
-      throw new WireError(`inputs is '${inputs}'; allowed are interval and categories`);
+      throw new WireError(`inputs must be interval or categories, not '${inputs}'`);
     }
     this.numeric = inputs === "interval";
     this.size = fields.integer("positions", 2, 2 ** 31);
@@ -75,7 +75,7 @@ export class Window extends Mechanism {
     const profile = fields.integers("profile", 0, TOTAL);
     this.low = fields.integer("low", 0, TOTAL);
     if (profile.length !== 1 && profile.length !== this.width) {
-      throw new WireError(`profile has ${profile.length} weights; allowed are 1 (flat) or ${this.width}`);
+      throw new WireError(`profile must have 1 weight (flat) or ${this.width}, not ${profile.length}`);
     }
     this.isFlat = profile.every((weight) => weight === profile[0]);
     this.profile = this.isFlat ? [profile[0]] : profile;
@@ -85,7 +85,7 @@ export class Window extends Mechanism {
     this.thresholds = accumulate(this.profile);
     this.inside = this.isFlat ? this.width * profile[0] : this.thresholds[this.width - 1];
     if (this.alphabet > 2 ** 31 || this.inside + (this.size - 1) * this.low !== TOTAL) {
-      throw new WireError("weights do not sum to exactly 2^48, or there are more than 2^31 reports");
+      throw new WireError("weights must sum to exactly 2^48, and there must be at most 2^31 reports");
     }
     const ratio = ratioOf([[...this.profile, this.low]]);
     if (this.numeric && this.inside <= this.width * this.low) throw new WireError(`${this.name} carries no information`);
@@ -154,10 +154,10 @@ export class Ranged extends Mechanism {
     this.cells = Number(inner.alphabet);
     const sum = runs.reduce((total, [count]) => total + count, 0);
     if (runs[0].length !== 2 || sum !== this.cells || sum > MAX_ENTRIES) {
-      throw new WireError(`draw is not pairs of count and weight for ${this.cells} (at most ${MAX_ENTRIES}) reports`);
+      throw new WireError(`draw must be pairs of count and weight for ${this.cells} (at most ${MAX_ENTRIES}) reports`);
     }
     if (runs.some(([count, weight], i) => count < 1 || (i && weight === runs[i - 1][1]))) {
-      throw new WireError("draw does not join equal neighbours into one pair");
+      throw new WireError("draw must join equal neighbours into one pair");
     }
     const draw = runs.flatMap(([count, weight]) => Array(count).fill(weight));
     this.thresholds = accumulate(draw);
@@ -165,7 +165,7 @@ export class Ranged extends Mechanism {
     this.outside = fields.integer("outside", 1, TOTAL - 1);
     this.isSilent = fields.integer("silent", 0, 1) === 1;
     if (this.thresholds[this.cells - 1] !== TOTAL || this.outside >= this.inside) {
-      throw new WireError("draw does not sum to exactly 2^48, or outside is not below inside");
+      throw new WireError("draw must sum to exactly 2^48, and outside must be below inside");
     }
     this.alphabet = this.cells + (this.isSilent ? 1 : this.cells);
     this.certify(largest(this.#pairs(draw)));
@@ -214,7 +214,7 @@ function envelope(inner) {
 /** Nested mechanisms: numeric ones of the kinds allowed. @param {Fields} fields @param {number} count @param {string[]} kinds */
 function partsOf(fields, count, kinds) {
   const documents = fields.list("parts");
-  const wrong = new WireError(`parts is not ${count} numeric ${kinds.join(" or ")}`);
+  const wrong = new WireError(`parts must be ${count} numeric ${kinds.join(" or ")}`);
   if (documents.length !== count || !documents.every((part) => kinds.includes(part?.kind))) throw wrong;
   const parts = documents.map(Mechanism.fromDocument);
   if (!parts.every((part) => part.numeric)) throw wrong;

@@ -29,7 +29,7 @@ export class Entropy {
   /** @param {Bytes | Promise<Bytes>} [key] 32 bytes, never to be used twice */
   constructor(key = crypto.getRandomValues(new Uint8Array(32))) {
     this.#key = Promise.resolve(key).then((bytes) => {
-      if (bytes.length !== 32) throw new DiscreetError(`key has ${bytes.length} bytes; allowed are exactly 32`);
+      if (bytes.length !== 32) throw new DiscreetError(`key must have 32 bytes, not ${bytes.length}`);
       return subtle().importKey("raw", bytes, "AES-CTR", false, ["encrypt"]);
     });
     this.#key.catch(() => {}); // told by read()
@@ -38,7 +38,7 @@ export class Entropy {
   /** A reproducible stream: for tests only, it protects nobody. @param {number} seed */
   static seeded(seed, stream = 0) {
     if (![seed, stream].every((number) => Number.isSafeInteger(number) && number >= 0)) {
-      throw new DiscreetError(`seed is ${seed} and stream ${stream}; allowed are whole numbers from 0`);
+      throw new DiscreetError(`seed and stream must be whole numbers from 0, not ${seed} and ${stream}`);
     }
     return new Entropy(sha256(utf8(`discreet simulation ${seed} ${stream}`)));
   }
@@ -50,7 +50,7 @@ export class Entropy {
    * @param {number | string} value
    */
   static memoised(secret, task, value) {
-    if (secret.length < 16) throw new DiscreetError("secret is too short; allowed are at least 16 random bytes");
+    if (secret.length < 16) throw new DiscreetError("secret must have at least 16 random bytes");
     const name = utf8(task);
     const length = new Uint8Array(4);
     new DataView(length.buffer).setUint32(0, name.length, true);
@@ -108,7 +108,7 @@ export class Words {
 
 /** As Python's float.hex. @param {number} x */
 function floatHex(x) {
-  if (!Number.isFinite(x)) throw new DiscreetError(`value is ${x}; a memoised answer belongs to a text or a finite number`);
+  if (!Number.isFinite(x)) throw new DiscreetError("a memoised answer must belong to a text or a finite number");
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, x);
   const bits = view.getBigUint64(0);

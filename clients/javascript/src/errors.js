@@ -1,4 +1,4 @@
-/** Base of every error of discreet: one sentence that names the field, the value and what is allowed. */
+/** Base of every error of discreet: one sentence that says what was wrong and what is allowed; never a person's value. */
 export class DiscreetError extends Error {
   get name() {
     return this.constructor.name;

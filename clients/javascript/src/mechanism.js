@@ -59,7 +59,7 @@ export class Mechanism {
     fields.integer("discreet", VERSION, VERSION);
     const kind = fields.text("kind");
     if (!Object.hasOwn(Mechanism.kinds, kind)) {
-      throw new WireError(`kind is '${kind}'; allowed are ${Object.keys(Mechanism.kinds).join(", ")}`);
+      throw new WireError(`kind must be one of ${Object.keys(Mechanism.kinds).join(", ")}, not '${kind}'`);
     }
     const mechanism = new Mechanism.kinds[kind](fields);
     fields.done();
@@ -86,8 +86,8 @@ export class Mechanism {
   check(x) {
     const isAllowed = this.numeric ? x >= -1 && x <= 1 : Number.isInteger(x) && x >= 0 && x < this.size;
     if (typeof x !== "number" || !isAllowed) {
-      const allowed = this.numeric ? "numbers from -1 to 1" : `whole numbers from 0 to ${this.size - 1}`;
-      throw new DomainError(`input of ${this.name} must be one of the ${allowed}`); // not quoted: it may be a secret
+      const allowed = this.numeric ? "a number from -1 to 1" : `a whole number from 0 to ${this.size - 1}`;
+      throw new DomainError(`input of ${this.name} must be ${allowed}`); // the input is not quoted: it may be a secret
     }
     return x;
   }

@@ -147,7 +147,7 @@ export class Hadamard extends Mechanism {
     this.width = fields.integer("width", 2, 2 ** 26);
     this.first = fields.integer("first", 0, 1);
     this.hit = fields.integer("hit", 1, TOTAL - 1);
-    if (!isPowerOfTwo(this.width)) throw new WireError(`width is ${this.width}; allowed is a power of two`);
+    if (!isPowerOfTwo(this.width)) throw new WireError(`width must be a power of two, not ${this.width}`);
     this.cells = this.width - this.first;
     this.half = this.width / 2;
     this.alphabet = Math.ceil(this.size / (this.width - 1)) * this.cells;
@@ -190,10 +190,10 @@ export class Projective extends Mechanism {
     this.on = points(this.dimension - 1);
     this.off = this.alphabet - this.on;
     for (let i = 2; i * i <= this.field; i++) {
-      if (this.field % i === 0) throw new WireError(`field is ${this.field}; allowed is a prime below 256`);
+      if (this.field % i === 0) throw new WireError(`field must be a prime below 256, not ${this.field}`);
     }
     if (this.alphabet > 2 ** 25 || this.alphabet < this.size) {
-      throw new WireError(`the space has ${this.alphabet} points; allowed are at least ${this.size} and at most 2^25`);
+      throw new WireError(`the space must have at least ${this.size} and at most 2^25 points, not ${this.alphabet}`);
     }
     this.certify(twoLevels(this.hit, this.on, this.off, unevenness(this.off)));
   }
@@ -273,7 +273,7 @@ export class Hashing extends Mechanism {
     this.buckets = fields.integer("buckets", 2, 2 ** 15);
     this.low = fields.integer("low", 1, TOTAL);
     if (!(this.bits in HASHES) || Math.max(this.size, this.buckets) > 2 ** this.bits) {
-      throw new WireError(`bits is ${this.bits}; allowed are 4, 16 and 24, enough for the size and the buckets`);
+      throw new WireError(`bits must be 4, 16 or 24, enough for the size and the buckets, not ${this.bits}`);
     }
     this.alphabet = 2n ** BigInt(2 * this.bits) * BigInt(this.buckets);
     this.high = TOTAL - (this.buckets - 1) * this.low;

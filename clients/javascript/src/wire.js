@@ -10,7 +10,7 @@ const MAX_CHARACTERS = 2 ** 24;
 
 /** @param {string} text @returns {Document} */
 export function readDocument(text) {
-  if (typeof text !== "string") throw new WireError("mechanism document is not a text");
+  if (typeof text !== "string") throw new WireError("mechanism document must be a text");
   if (text.length > MAX_CHARACTERS) throw new WireError(`mechanism document has more than ${MAX_CHARACTERS} characters`);
   let document;
   try {
@@ -19,11 +19,11 @@ export function readDocument(text) {
     throw new WireError(`mechanism document is not JSON: ${/** @type {Error} */ (error).message}`);
   }
   if (document === null || typeof document !== "object" || Array.isArray(document)) {
-    throw new WireError("mechanism document is not an object");
+    throw new WireError("mechanism document must be an object");
   }
   // What JSON.parse forgets: whether a number was written as a fraction, and whether a key was repeated.
   const bones = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  if (/[.E]|\de/.test(bones)) throw new WireError("mechanism document holds a fraction; allowed are whole numbers");
+  if (/[.E]|\de/.test(bones)) throw new WireError("mechanism document must hold whole numbers only, not a fraction");
   if ((bones.match(/:/g) ?? []).length !== countKeys(document)) throw new WireError("mechanism document repeats a key");
   if (document.discreet !== VERSION) {
     throw new WireError(`mechanism document has version ${document.discreet}; this client reads ${VERSION}`);
@@ -68,7 +68,7 @@ export class Fields {
   /** @param {string} key @returns {string} */
   text(key) {
     const value = this.#get(key);
-    if (typeof value !== "string") throw new WireError(`${key} is ${show(value)}; allowed is a string`);
+    if (typeof value !== "string") throw new WireError(`${key} must be a string, not ${show(value)}`);
     return value;
   }
 
@@ -97,7 +97,7 @@ export class Fields {
     const rows = this.list(key);
     const width = rows[0]?.length;
     if (!width || !rows.every((row) => Array.isArray(row) && row.length === width) || rows.length * width > MAX_ENTRIES) {
-      throw new WireError(`${key} is not a rectangular table of at most ${MAX_ENTRIES} entries`);
+      throw new WireError(`${key} must be a rectangular table of at most ${MAX_ENTRIES} entries`);
     }
     return rows.map((row) => row.map((/** @type {any} */ item) => integer(key, item, low, high)));
   }
@@ -106,7 +106,7 @@ export class Fields {
   list(key) {
     const value = this.#get(key);
     if (!Array.isArray(value) || value.length > MAX_ENTRIES) {
-      throw new WireError(`${key} is not a list of at most ${MAX_ENTRIES} entries`);
+      throw new WireError(`${key} must be a list of at most ${MAX_ENTRIES} entries`);
     }
     return value;
   }
@@ -125,7 +125,7 @@ const show = (value) => JSON.stringify(value)?.slice(0, 80);
 function real(key, value) {
   const number = typeof value === "string" ? Number(value) : NaN;
   if (!Number.isFinite(number) || spell(number) !== value) {
-    throw new WireError(`${key} is ${show(value)}; allowed is a number written as a string, such as "0.5"`);
+    throw new WireError(`${key} must be a number written as a string, such as "0.5", not ${show(value)}`);
   }
   return number;
 }
@@ -133,7 +133,7 @@ function real(key, value) {
 /** @param {string} key @param {any} value @param {number} low @param {number} high @returns {number} */
 function integer(key, value, low, high) {
   if (!Number.isSafeInteger(value) || value < low || value > high) {
-    throw new WireError(`${key} is ${show(value)}; allowed is a whole number from ${low} to ${high}`);
+    throw new WireError(`${key} must be a whole number from ${low} to ${high}, not ${show(value)}`);
   }
   return value;
 }
