@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -247,3 +248,8 @@ def test_the_architecture_lists_every_room_from_high_to_low():
     package = ROOT / "src" / "discreet"
     there = {path.stem for path in package.glob("*.py")} | {path.parent.name for path in package.glob("*/__init__.py")}
     assert set(listed) == there - {"__init__", "__main__"}
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = next(one["layers"] for one in contract if one["id"] == "layers")
+    ranks = {name.strip("() "): rank for rank, layer in enumerate(layers) for name in layer.split("|")}
+    assert set(ranks) == set(listed)
+    assert [ranks[name] for name in listed] == sorted(ranks[name] for name in listed)

@@ -12,6 +12,7 @@ from discreet.drivers.files.formats import parts_of
 from discreet.drivers.tables import Reports, Tallies, merge
 from discreet.errors import DiscreetError
 from discreet.extras import require
+from discreet.plans.answers import Answer
 
 __all__ = ["estimate_files", "tally_files"]
 
@@ -41,7 +42,7 @@ def tally_files(*paths: str | os.PathLike[str], scheduler: Any = None) -> tuple[
     return Reports.from_json(document), tallies
 
 
-def estimate_files(*paths: str | os.PathLike[str], scheduler: Any = None) -> dict[str, Any]:
+def estimate_files(*paths: str | os.PathLike[str], scheduler: Any = None) -> dict[str, Answer]:
     """Answer the questions from files of reports, counted by Dask's workers; see `tally_files`."""
     reports, tallies = tally_files(*paths, scheduler=scheduler)
     return reports.estimate(tallies)

@@ -8,7 +8,7 @@ Each run draws new noise and spends the budget again: publish one table of repor
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.drivers.arrow import pa
 from discreet.drivers.tables import Budget, Collection, Reports, Tallies, merge
@@ -17,25 +17,28 @@ from discreet.drivers.tables.run import collect
 from discreet.drivers.tables.threads import check_threads
 from discreet.drivers.tables.values import no_column
 from discreet.errors import DiscreetError
+from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
 
 __all__ = ["estimate_frame", "privatize_frame"]
 
+Frame = TypeVar("Frame")
+"""The kind of table that goes in and comes out."""
 _COLUMN = "discreet"
 _ROWS = 1 << 19
 """Rows of a batch: some megabytes per column."""
 
 
 def privatize_frame(
-    frame: Any,
+    frame: Frame,
     questions: Mapping[str, Plan],
     *,
     budget: str = "split",
     epsilon: Budget = None,
     missing: str = "drop",
     entropy: Entropy | None = None,
-) -> Any:
+) -> Frame:
     """Privatise columns of a pandas, polars or pyarrow table; returns reports in a table of the same kind.
 
     Parameters
@@ -74,7 +77,8 @@ def privatize_frame(
     reports, _ = collect(collection, lambda: batches, keep, missing, entropy, None, threads)
     plain = pa.schema([pa.field(cell.name, cell.type) for cell in reports.cells])
     made = pa.Table.from_batches([batch.cast(plain) for batch in kept.batches], schema=plain)
-    return from_arrow(made.replace_schema_metadata(reports.schema.metadata), frame)
+    found: Frame = from_arrow(made.replace_schema_metadata(reports.schema.metadata), frame)
+    return found
 
 
 class _Kept:
@@ -87,7 +91,7 @@ class _Kept:
         self.batches.append(batch)
 
 
-def estimate_frame(frame: Any) -> dict[str, Any]:
+def estimate_frame(frame: Any) -> dict[str, Answer]:
     """Answer the questions from a table that `privatize_frame` made, or that was read from a file of reports.
 
     Returns

@@ -18,6 +18,7 @@ from discreet.drivers.tables import Budget, Collection, Counted, Reports, Tallie
 from discreet.drivers.tables.run import collect
 from discreet.drivers.tables.threads import check_threads
 from discreet.errors import DiscreetError
+from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
 
@@ -120,7 +121,7 @@ def tally_file(
 
 def estimate_file(
     *paths: str | os.PathLike[str], progress: Progress | None = None, threads: int | None = None
-) -> dict[str, Any]:
+) -> dict[str, Answer]:
     """Answer the questions from one or more files of reports of the same collection (parts of it, days, regions).
 
     Parameters

@@ -33,6 +33,7 @@ from discreet.drivers.tables.values import columns_of, no_column
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.extras import require
 from discreet.mechanisms.base import Mechanism
+from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.text import listed
 
@@ -178,7 +179,7 @@ def tally_frame(frame: Any, reports: Reports | Mapping[str, Mechanism] | str | N
         return _collect(frame, cells)
 
 
-def estimate_frame(frame: Any, document: Reports | str | None = None) -> dict[str, Any]:
+def estimate_frame(frame: Any, document: Reports | str | None = None) -> dict[str, Answer]:
     """Answer the questions from a Spark DataFrame of reports; see `reports_of` for the document."""
     _session(frame)
     reports = reports_of(frame, document)

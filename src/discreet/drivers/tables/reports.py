@@ -18,6 +18,7 @@ from discreet.drivers.tables.collection import Collection
 from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.messages.rounds import read_round, write_round
+from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Channel, Plan, Round
 from discreet.plans.registry import read_plan
 from discreet.privacy.ledger import Loss
@@ -88,9 +89,9 @@ class Reports:
                 history.append(Answered(_with_encoders(asked, plan, history), counted))
         return histories
 
-    def estimate(self, tallies: Mapping[str, Tally]) -> dict[str, Any]:
+    def estimate(self, tallies: Mapping[str, Tally]) -> dict[str, Answer]:
         """Answer every question."""
-        answers = {}
+        answers: dict[str, Answer] = {}
         for name, history in self.histories(tallies).items():
             try:
                 answers[name] = self.collection.questions[name].estimate(history)
