@@ -66,7 +66,6 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
-        check_width(first)
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,
@@ -83,7 +82,7 @@ class Campaigns:
             "secret": system_entropy().read(32),
             "created": self.settings.today(),
         }
-        self.store.add_campaign(values, json.dumps(write_round(first)), target_of(first, people))
+        self.store.add_campaign(values, document_of(first), target_of(first, people))
         return identifier
 
     def find(self, identifier: bytes) -> RowMapping:
@@ -140,9 +139,8 @@ class Campaigns:
             if following is None:
                 self.store.finish(identifier)
                 return
-            document = json.dumps(write_round(following))
-            number = int(rounds[-1]["number"]) + 1
-            self.store.open_round(identifier, number, document, target_of(following, row["participants"]))
+            number, target = int(rounds[-1]["number"]) + 1, target_of(following, row["participants"])
+            self.store.open_round(identifier, number, document_of(following), target)
 
     def tick(self) -> None:
         """Close rounds that have reached their target or their last day; continue what a crash interrupted."""
@@ -238,6 +236,12 @@ class Campaigns:
             "days": self.store.arrivals(identifier),
             "tickets": None if tickets is None else {"made": tickets[0], "spent": tickets[1]},
         }
+
+
+def document_of(asked: Round) -> str:
+    """Return a round's document as it is stored; a round whose reports do not fit into an upload is refused."""
+    check_width(asked)
+    return json.dumps(write_round(asked))
 
 
 def target_of(asked: Round, people: int | None) -> int | None:
