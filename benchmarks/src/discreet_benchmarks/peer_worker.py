@@ -306,7 +306,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return law(peer, request["reports"])
     if request["do"] == "errors":
         return errors(peer, request["people"])
-    raise ValueError(f"do is {request['do']!r}; allowed are list, client, server, law, errors")
+    raise ValueError(f"do must be list, client, server, law or errors, not {request['do']!r}")
 
 
 def main() -> None:

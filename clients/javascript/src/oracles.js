@@ -45,7 +45,7 @@ function bucketOf(value, seed, bits, buckets) {
   return Math.floor(((t ^ (t >> third)) * buckets) / order);
 }
 
-/** A report of one bit a category, packed: bit v % 8 of byte v >> 3. */
+/** A report with one bit per category, packed: bit v % 8 of byte v >> 3. */
 class BitVector extends Mechanism {
   get reportBytes() {
     return Math.ceil(this.size / 8);

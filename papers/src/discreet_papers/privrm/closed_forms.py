@@ -63,7 +63,7 @@ def repeat_ratios(name: str, e: float) -> tuple[float, float]:
     if name == "hybrid":
         parts = [repeat_ratios(part, e) for part in (("duchi", "piecewise") if e > HYBRID_SWITCH else ("duchi",))]
         return max(p[0] for p in parts), max(p[1] for p in parts)
-    raise DiscreetError(f"mechanism is {name!r}; allowed are {', '.join(NAMES)}")
+    raise DiscreetError(f"mechanism must be one of {', '.join(NAMES)}, not {name!r}")
 
 
 def joint_level(inside: float, outside: float, own: float, ratios: tuple[float, float]) -> float:
@@ -150,4 +150,4 @@ def lower_mass(name: str, epsilon: float) -> float:
     if name == "hybrid":
         duchi = math.exp(-epsilon / 2) if epsilon > HYBRID_SWITCH else 1.0
         return duchi * lower_mass("duchi", epsilon) + (1 - duchi) * lower_mass("piecewise", epsilon)
-    raise DiscreetError(f"mechanism is {name!r}; allowed are {', '.join(NAMES)}")
+    raise DiscreetError(f"mechanism must be one of {', '.join(NAMES)}, not {name!r}")
