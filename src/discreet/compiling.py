@@ -38,13 +38,11 @@ def pays(work: str, seconds: float) -> bool:
     """
     if _forced is not None:
         return _forced
-    if not has("numba"):
+    if _spent[work] + seconds <= START_SECONDS:
+        _spent[work] += seconds
         return False
-    if _spent[work] + seconds > START_SECONDS:
-        _spent[work] = START_SECONDS  # compiled: any further work is quicker there
-        return True
-    _spent[work] += seconds
-    return False
+    _spent[work] = START_SECONDS  # compiled: any further work is quicker there
+    return has("numba")
 
 
 @contextmanager

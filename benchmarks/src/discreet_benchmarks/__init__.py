@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
+from discreet import compiling
 from discreet.errors import DiscreetError
+from discreet.extras import has
 from discreet.text import listed
 from discreet_benchmarks.rows import MEANING, Missing, Row, Settings, Task, circumstances, load
 
@@ -84,7 +86,8 @@ def run(
         for name, task in tasks.items():
             progress(f"{part}: {name}", done, total)
             try:
-                rows += task()
+                with compiling.using(compiled=has("numba")):  # what a process that works on and on reaches
+                    rows += task()
             except Missing as missing:
                 notes.append(f"{part}:{name} is skipped: {missing}")
             except Exception as error:  # one failure must not cost the other rows
