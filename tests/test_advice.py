@@ -286,7 +286,7 @@ def test_frequencies():
         (lambda: dc.advise("means", epsilon=1, domain=[]), "at least one Interval"),
         (lambda: dc.advise("distribution", epsilon=1, shape="round"), "shape is 'round'"),
         (lambda: dc.advise("distribution", epsilon=1, shape="bell", prior=[1]), "one of them"),
-        (lambda: dc.advise("distribution", epsilon=1, bins=1), "bins is 1"),
+        (lambda: dc.advise("distribution", epsilon=1, bins=1), "bins must be .* not 1"),
         (lambda: dc.advise("distribution", epsilon=1, methods=["magic"]), "methods is"),
         (lambda: dc.advise("distribution", epsilon=1, level=2), "level must be .* not 2"),
         (lambda: dc.advise("range-mean", epsilon=1), "low=… and high=…"),

@@ -60,7 +60,7 @@ def test_where_adapting_cannot_pay_everybody_is_asked_with_the_first_mechanism_a
     values = np.random.default_rng(0).uniform(-1, 1, 2000)
     estimate = dc.simulate(dc.Mean(UNIT, epsilon=0.25, method="aaa"), values, seed=2)
     assert not estimate.details["adapted"]
-    assert any("could not pay" in sentence for sentence in estimate.assumed)
+    assert any("would not have helped" in sentence for sentence in estimate.assumed)
 
 
 def test_plug_in_decoding_is_marked_as_biased_and_better_here():
@@ -103,7 +103,7 @@ def test_the_share_of_the_first_round_follows_the_number_of_people():
 
 @pytest.mark.parametrize("people", [0, -5, 1.5, "many"])
 def test_people_are_a_whole_number(people):
-    with pytest.raises(dc.DiscreetError, match=r"people (is|must be)"):
+    with pytest.raises(dc.DiscreetError, match="people must be"):
         dc.Mean(UNIT, epsilon=1, method="aaa", people=people)
 
 
@@ -141,12 +141,12 @@ def test_very_few_people(people):
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", pilot="magic"), "pilot is 'magic'"),
-        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", share=0), "share is 0"),
-        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", share=1.0), "share is 1.0"),
-        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", decode="x"), "decode is 'x'"),
-        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", reuse=2), "reuse is 2"),
-        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", colour=2), "only the options"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", pilot="magic"), "pilot must be one of .* not 'magic'"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", share=0), "share must be .* not 0"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", share=1.0), "share must be .* not 1.0"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", decode="x"), "decode must be one of .* not 'x'"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", reuse=2), "reuse must be .* not 2"),
+        (lambda: dc.Mean(UNIT, epsilon=1, method="aaa", colour=2), "Mean has no option 'colour'"),
         (lambda: dc.Mean(UNIT, epsilon=1, method="aaa").estimate([]), "two rounds"),
     ],
 )

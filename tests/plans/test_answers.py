@@ -73,7 +73,7 @@ def test_type_checkers_see_the_answer_of_each_plan(tmp_path):
         "w = dc.Interval(0, 1)\n"
         "reveal_type(dc.simulate(dc.Mean(w, 1), [0.5]))\n"
         "reveal_type(dc.simulate(dc.Distribution(w, 1), [0.5]))\n"
-        "reveal_type(dc.simulate(dc.Frequency(dc.Categories('ab'), 1), ['a']))\n"
+        "reveal_type(dc.simulate(dc.Frequency(dc.Categories(['a', 'b']), 1), ['a']))\n"
         "reveal_type(dc.simulate(dc.Means([w], 1), [[0.5]]))\n"
         "reveal_type(dc.simulate(dc.RangeMean(w, 0, 0.5, 1), [0.5]).value)\n"
         "def f(plan: dc.Plan) -> dc.Answer:\n"

@@ -19,13 +19,14 @@ def rows(n, seed=0):
 def test_every_mean_is_unbiased_with_the_predicted_error(answers):
     data = rows(3000)
     plan = dc.Means(DOMAINS, epsilon=2, method="duchi", answers=answers)
-    assert math.isclose(plan.mechanism.epsilon * answers, 2)  # a person spends epsilon once
+    mechanism = plan.round([]).channels[0].mechanism
+    assert math.isclose(mechanism.epsilon * answers, 2)  # a person spends epsilon once
     runs = [dc.simulate(plan, data, seed=s) for s in range(150)]
     for i, (name, domain) in enumerate(zip(plan.names, DOMAINS, strict=True)):
         errors = np.array([run[name].value for run in runs]) - data[:, i].mean()
         x = domain.encode(data[:, i]).inputs
         reporters = 3000 * answers / 3
-        noise = plan.mechanism.variance(x).mean() + x.var() * (1 - answers / 3)
+        noise = mechanism.variance(x).mean() + x.var() * (1 - answers / 3)
         predicted = math.sqrt(noise / reporters) * domain.width / 2
         assert abs(errors.mean()) < 5 * predicted / math.sqrt(150)
         assert 0.8 < errors.std() / predicted < 1.2
@@ -77,13 +78,13 @@ def test_means_survive_json_and_print():
         (lambda: dc.Means([], epsilon=1), "at least one"),
         (lambda: dc.Means([(0, 1)], epsilon=1), "Interval"),
         (lambda: dc.Means(DOMAINS, epsilon=1, names=["a", "a", "b"]), "names"),
-        (lambda: dc.Means(DOMAINS, epsilon=1, answers=4), "answers is 4"),
-        (lambda: dc.Means(DOMAINS, epsilon=1, answers=0), "answers is 0"),
-        (lambda: dc.Means(DOMAINS, epsilon=1, spread=2), "spread is 2"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, answers=4), "answers must be .* not 4"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, answers=0), "answers must be .* not 0"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, spread=2), "spread must be .* not 2"),
         (lambda: dc.Means(DOMAINS, epsilon=1).estimate([]), "need 1 round"),
         (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa").estimate([]), "need 2 round"),
-        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa", pilot="randomized-response"), "numeric pilot"),
-        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa", colour=1), "only the options"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa", pilot="randomized-response"), "pilot of several means"),
+        (lambda: dc.Means(DOMAINS, epsilon=1, method="aaa", colour=1), "Means has no option 'colour'"),
     ],
 )
 def test_bad_questions_are_named(call, why):

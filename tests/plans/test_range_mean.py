@@ -180,7 +180,9 @@ def test_auto_by_guess_prior_and_pilot(wages):
     for options, rounds in (
         ({"guess": (0.6, 32.0)}, 1),
         ({"prior": prior.tolist()}, 1),
-        ({}, 2),
+        ({"rounds": 2}, 2),
+        ({"pilot": 0.1}, 2),
+        ({}, 1),
         ({"pilot": 0.0}, 1),
     ):
         plan = RangeMean(DOMAIN, 20, 50, epsilon=2, **options)
@@ -293,9 +295,9 @@ def test_broken_ranges(low, high, words):
 
 def test_broken_parameters():
     for options, words in (
-        ({"method": "privrm"}, "method is"),
-        ({"pilot": 1.0}, "pilot is"),
-        ({"pilot": 0.0, "adaptive": True}, "pilot is"),
+        ({"method": "privrm"}, "method must be"),
+        ({"pilot": 1.0}, "pilot must be"),
+        ({"pilot": 0.0, "adaptive": True}, "pilot must be"),
         ({"guess": (0.0, 30.0)}, "guess"),
         ({"guess": (0.5, 70.0)}, "guess"),
         ({"prior": [0.0, 0.0]}, "prior"),
@@ -303,7 +305,7 @@ def test_broken_parameters():
     ):
         with pytest.raises(DiscreetError, match=words):
             RangeMean(DOMAIN, 20, 50, 1, **options)
-    with pytest.raises(DiscreetError, match="domain is"):
+    with pytest.raises(DiscreetError, match="domain of a range mean must be"):
         RangeMean((0, 100), 20, 50, 1)
 
 
@@ -350,8 +352,8 @@ def test_several_ranges(wages):
 
 
 def test_several_ranges_choose_the_smaller_error():
-    two = RangeMeans(DOMAIN, [(0, 50), (50, 100)], 4, users=3_000_000, prior=[1, 0, 0, 0, 0, 0, 0, 1])
-    many = RangeMeans(DOMAIN, [(k, k + 10) for k in range(0, 100, 10)], 1, users=20_000)
+    two = RangeMeans(DOMAIN, [(0, 50), (50, 100)], 4, people=3_000_000, prior=[1, 0, 0, 0, 0, 0, 0, 1])
+    many = RangeMeans(DOMAIN, [(k, k + 10) for k in range(0, 100, 10)], 1, people=20_000)
     assert many.method == "distribution"
     assert min(two.predicted, key=two.predicted.get) == two.method
     assert RangeMeans(**(many.arguments() | {"domain": DOMAIN})).method == "distribution"

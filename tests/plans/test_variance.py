@@ -73,10 +73,13 @@ def test_plans_survive_their_json(options):
     ("call", "why"),
     [
         (lambda: dc.Variance(dc.Categories(["a", "b"]), epsilon=1), "Interval"),
-        (lambda: dc.Variance(DOMAIN, epsilon=1, method="magic"), "method is 'magic'"),
+        (lambda: dc.Variance(DOMAIN, epsilon=1, method="magic"), "method must be one of .* not 'magic'"),
         (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round", bins=4), "bins"),
         (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round").estimate([]), "both"),
-        (lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round", mechanism="discrete-square-wave"), "size"),
+        (
+            lambda: dc.Variance(DOMAIN, epsilon=1, method="two-round", mechanism="discrete-square-wave"),
+            "mechanism must be one of",
+        ),
     ],
 )
 def test_bad_questions_are_named(call, why):

@@ -113,7 +113,9 @@ def means_candidates(asked: Ask) -> list[Candidate]:
     found = []
     for name in (e.name for e in entries().values() if e.question in ("mean", "distribution") and not e.needs):
         plan = Means(asked.domains, asked.epsilon, name, spread=spread)
-        m, each = require_numeric(plan.mechanism, "A mean"), len(asked.domains) / plan.answers
+        first, each = plan.round([]), len(asked.domains) / plan.answers
+        assert first is not None
+        m = require_numeric(first.channels[0].mechanism, "A mean")
         variance = m.worst_case_variance if people is None else m.expected_variance(people.masses)
         law = _noise(asked, each * variance, each * spread, scale)
         arguments = {"method": name, "answers": plan.answers, "spread": spread}

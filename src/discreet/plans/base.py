@@ -12,12 +12,16 @@ that divide it: `Round.answers`).
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Generic, Self
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric, Oracle, require_numeric, require_oracle
 from discreet.plans.answers import Answer
 from discreet.plans.encoders import Encoder
 from discreet.privacy.exact import check_epsilon
@@ -121,6 +125,14 @@ class Answered:
             raise DiscreetError(f"channel {key!r} needs at least {least} reports, not {tally.n}")
         return tally
 
+    def numeric(self, key: str) -> Numeric:
+        """Return the mechanism of a channel for numbers."""
+        return require_numeric(self.round.channel(key).mechanism, f"Channel {key!r}")
+
+    def oracle(self, key: str) -> Oracle:
+        """Return the frequency oracle of a channel for categories."""
+        return require_oracle(self.round.channel(key).mechanism, f"Channel {key!r}")
+
 
 History = Sequence[Answered]
 """The rounds so far, in the order in which they were asked."""
@@ -133,6 +145,11 @@ class Plan(ABC, Generic[A]):
     epsilon: float
     level: float
     method: str
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in cls.__dict__:
+            cls.__init__ = _told_typos(cls.__init__)  # type: ignore[method-assign]
 
     def __init__(self, epsilon: float, level: float) -> None:
         self.epsilon = check_epsilon(epsilon)
@@ -179,3 +196,21 @@ class Plan(ABC, Generic[A]):
             raise DiscreetError(f"{self.question} by {self.method} has one round with one channel")
         channel = history[0].round.channels[0]
         return channel, history[0].tally(channel.key)
+
+
+def _told_typos(init: Callable[..., None]) -> Callable[..., None]:
+    """Let a constructor name the option that was probably meant; its signature stays as it is."""
+    parameters = list(signature(init).parameters.values())[1:]
+    known = [parameter.name for parameter in parameters]
+    takes_any = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters)
+
+    @wraps(init)
+    def checked(self: Any, *arguments: Any, **options: Any) -> None:
+        for name in options:
+            if name not in known and not takes_any:
+                near = get_close_matches(name, known, 1)
+                meant = f"did you mean {near[0]!r}?" if near else f"its options are {', '.join(known)}"
+                raise DiscreetError(f"{type(self).__name__} has no option {name!r}; {meant}")
+        init(self, *arguments, **options)
+
+    return checked

@@ -3,11 +3,12 @@
     f_v = (c_v / n - q) / (p - q),   c_v reports support v                  [discrete-comparison; Wang et al. 2017]
 
 One estimator serves every oracle; they differ only in p, q and the cost of a report. The raw estimate is unbiased and
-always kept; the shown one is post-processed to a distribution, which lowers its error and costs no privacy.
+always kept; the frequencies shown are post-processed to a distribution, which lowers the error and costs no privacy.
 """
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -21,14 +22,15 @@ from discreet.mechanisms.families import Oracle, require_oracle
 from discreet.mechanisms.registry import build, entries
 from discreet.plans.answers import FrequencyAnswer
 from discreet.plans.base import Channel, History, Plan, Round
+from discreet.plans.options import check_choice, check_domain, check_options, given, oracle_options
 from discreet.tallies import Tally
 
 LARGEST_UNARY = 4096
-"""Oracles whose reports have a bit for every category are not chosen beyond this size (512 bytes a report)."""
+"""Oracles whose reports have a bit for every category are not chosen beyond this size (512 bytes per report)."""
 TIE = 1e-6
-"""Variances closer than this are the same: oracles coincide up to the rounding of their weights."""
+"""Variances that differ by less than this part are the same: only the rounding of the weights differs."""
 SIMPLE = "randomized-response"
-"""The plainest oracle: preferred among those that coincide with it."""
+"""The simplest oracle, preferred among those of the same variance."""
 BIT_PER_CATEGORY = ("basic-rappor", "count-mean-sketch", "optimized-unary", "subset-selection")
 
 
@@ -40,18 +42,29 @@ class Frequency(Plan[FrequencyAnswer]):
     domain : Categories
         The labels.
     epsilon : float
-        Privacy of each participant.
+        Privacy of each person.
     method : str
         An oracle by name, or "auto": the cheapest report among those within ``tolerance`` of the least variance.
     post : str
-        "norm-sub" (default), "simplex", "mle", "bayes" or "raw". "bayes" draws the estimates towards what all of them
-        suggest: where people are few or categories many, its mean squared error is usually far below the others'.
+        How the unbiased estimates become frequencies: "norm-sub" (default), "simplex", "mle", "bayes" or "raw" (not at
+        all). "bayes" draws each towards what all of them suggest: with few people or many categories, its mean squared
+        error is usually far below that of the others.
     level : float
         Of each interval.
     tolerance : float
-        How much more variance than the best "auto" accepts for a shorter report.
-    options
-        Passed to the oracle's constructor.
+        How much more variance than the best "auto" accepts for a shorter report, 0.05 for 5 %.
+    mechanism : str, optional
+        The oracle for "auto" to use; the same as to give its name as the method.
+    k : int, optional
+        Size of the reported subset: subset-selection.
+    blocks : int or str, optional
+        Number of blocks, or "auto": hadamard-response.
+    buckets : int or str, optional
+        Number of hash values, or "auto": local-hashing.
+    bits : int, optional
+        Length of the seed of a hash function: local-hashing.
+    hashes, width, seed : int, optional
+        Number of hash functions, their range and their seed: count-mean-sketch.
 
     Examples
     --------
@@ -73,28 +86,58 @@ class Frequency(Plan[FrequencyAnswer]):
         post: str = "norm-sub",
         level: float = 0.95,
         tolerance: float = 0.05,
-        **options: Any,
+        *,
+        mechanism: str | None = None,
+        k: int | None = None,
+        blocks: int | str | None = None,
+        buckets: int | str | None = None,
+        bits: int | None = None,
+        hashes: int | None = None,
+        width: int | None = None,
+        seed: int | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        if not isinstance(domain, Categories):
-            raise DiscreetError(f"domain is {domain!r}; frequencies need Categories")
-        if post not in POST:
-            raise DiscreetError(f"post is {post!r}; allowed are {', '.join(POST)}")
+        check_domain(domain, Categories, "frequency")
+        check_choice("post", post, tuple(POST))
         if not isinstance(tolerance, (int, float)) or not tolerance >= 0:
-            raise DiscreetError(f"tolerance is {tolerance!r}; allowed is a number from 0, such as 0.05")
-        if method == "auto" and options:
-            raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method; auto has no option")
-        self.domain, self.post, self.tolerance, self._options = domain, post, float(tolerance), options
-        if method == "auto":
-            self.mechanism, self.reason = best_oracle(self.epsilon, domain.size, self.tolerance)
+            raise DiscreetError(f"tolerance must be a number from 0 on, such as 0.05, not {tolerance!r}")
+        self.domain, self.post, self.tolerance = domain, post, float(tolerance)
+        self._options = given(k=k, blocks=blocks, buckets=buckets, bits=bits, hashes=hashes, width=width, seed=seed)
+        homes: dict[str, tuple[str, ...]] = {"auto": ()} | oracle_options()
+        check_choice("method", method, tuple(homes))
+        if mechanism is not None:
+            check_choice("mechanism", mechanism, tuple(oracle_options()))
+            if method not in ("auto", mechanism):
+                raise DiscreetError(f"mechanism belongs to the method auto; {method} brings its own")
+            method = mechanism
+        check_options(method, self._options, homes)
+        self._asked = method
+
+    @cached_property
+    def _chosen(self) -> tuple[Oracle, str]:
+        """The oracle, and why it was chosen."""
+        if self._asked == "auto":
+            oracle, reason = best_oracle(self.epsilon, self.domain.size, self.tolerance)
         else:
-            found = build(method, self.epsilon, {"size": domain.size} | options)
-            self.mechanism, self.reason = require_oracle(found, "A frequency"), "named by the analyst"
-        if post == "mle" and self.mechanism.operator().shape[0] != self.mechanism.alphabet:
-            raise DiscreetError(
-                f"post is 'mle'; it needs an oracle whose tally counts whole reports, not {self.mechanism.name}"
-            )
-        self.method = self.mechanism.name
+            built = build(self._asked, self.epsilon, self._options | {"size": self.domain.size})
+            oracle, reason = require_oracle(built, "A frequency"), "named by the analyst"
+        _check_post(self.post, oracle)
+        return oracle, reason
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """Name of the oracle; "auto" is replaced by what it chose."""
+        return self._chosen[0].name if self._asked == "auto" else self._asked
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the oracle: the same as the method."""
+        return self.method
+
+    @property
+    def reason(self) -> str:
+        """Why this oracle was chosen."""
+        return self._chosen[1]
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; "auto" is written as what it chose."""
@@ -109,14 +152,15 @@ class Frequency(Plan[FrequencyAnswer]):
 
     def round(self, history: History) -> Round | None:
         """Return the only round."""
-        return None if history else Round(1, (Channel("all", self.mechanism, self.domain),))
+        return None if history else Round(1, (Channel("all", self._chosen[0], self.domain),))
 
     def estimate(self, history: History) -> FrequencyAnswer:
         """Return the frequencies."""
         channel, tally = self.only(history)
-        oracle, asked = require_oracle(channel.mechanism, "A frequency"), channel.encoder
+        oracle, asked = history[0].oracle(channel.key), channel.encoder
         if not isinstance(asked, Categories):
             raise DiscreetError(f"frequencies need a channel for categories, not {asked!r}")
+        _check_post(self.post, oracle)
         raw, errors = oracle_frequencies(oracle, tally)
         z = NormalDist().inv_cdf(0.5 + self.level / 2)
         intervals = np.clip(np.column_stack([raw - z * errors, raw + z * errors]), 0.0, 1.0)
@@ -137,21 +181,26 @@ class Frequency(Plan[FrequencyAnswer]):
                 "people are a random sample: intervals are for the frequencies in the population they were drawn from",
                 "each interval holds for its own category, not for all of them together",
             ),
-            details={"reason": self.reason},
+            details={"reason": self.reason} if "_chosen" in self.__dict__ else {},
         )
+
+
+def _check_post(post: str, oracle: Oracle) -> None:
+    if post == "mle" and oracle.operator().shape[0] != oracle.alphabet:
+        raise DiscreetError(f"post 'mle' needs an oracle whose tally counts whole reports, not {oracle.name}")
 
 
 def oracle_frequencies(oracle: Oracle, tally: Tally) -> tuple[Floats, Floats]:
     """Return the unbiased frequencies and their standard errors, noise and sampling of people together."""
     if tally.n < 2:
-        raise DiscreetError(f"the tally has {tally.n} reports; frequencies with intervals need at least 2")
+        raise DiscreetError(f"frequencies with their intervals need at least 2 reports, not {tally.n}")
     p, q = oracle.p, oracle.q
     raw = (oracle.support_counts(tally) / tally.n - q) / (p - q)
     return raw, np.sqrt(_variance(oracle, np.clip(raw, 0.0, 1.0), tally.n))
 
 
 def _variance(oracle: Oracle, f: Floats, n: int) -> Floats:
-    return oracle.frequency_variance(f, n) + f * (1 - f) / n
+    return np.asarray(oracle.frequency_variance(f, n) + f * (1 - f) / n)
 
 
 def _maximum_likelihood(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
@@ -177,17 +226,18 @@ POST: dict[str, Callable[[Oracle, Tally, Floats], Floats]] = {
 
 
 def oracle_candidates(epsilon: float, size: int) -> list[Oracle]:
-    """Return every registered oracle for this size, but those with a bit a category when there are very many."""
-    found = []
+    """Return every oracle for this size, without those that need a bit per category if there are very many."""
+    found: list[Oracle] = []
     for entry in entries().values():
         if entry.question != "frequency" or entry.needs != ("size",):
             continue
         if size > LARGEST_UNARY and entry.name in BIT_PER_CATEGORY:
             continue
         try:
-            found.append(require_oracle(entry.build(epsilon, size=size), "A frequency"))
+            built = entry.build(epsilon, size=size)
+            found += [built] if isinstance(built, Oracle) else []
         except DiscreetError:
-            if entry.name == SIMPLE:  # the one that takes every size: what it refuses is wrong
+            if entry.name == SIMPLE:  # it takes every size, so what it refuses is wrong for all
                 raise
     return found
 

@@ -24,6 +24,14 @@ QUESTIONS: dict[str, type[Plan]] = {
 }
 
 
+RENAMED = {
+    "distribution": {"wave": "mechanism"},
+    "variance": {"wave": "mechanism"},
+    "range-means": {"users": "people"},
+}
+"""Options of version 0.1 that have another name now."""
+
+
 def read_plan(values: Any) -> Plan:
     """Build the plan that `Plan.to_dict` wrote.
 
@@ -36,8 +44,9 @@ def read_plan(values: Any) -> Plan:
     """
     if not isinstance(values, dict) or values.get("question") not in QUESTIONS:
         named = values.get("question") if isinstance(values, dict) else values
-        raise DiscreetError(f"question is {named!r}; allowed are {', '.join(sorted(QUESTIONS))}")
-    arguments = {key: value for key, value in values.items() if key != "question"}
+        raise DiscreetError(f"question must be one of {', '.join(sorted(QUESTIONS))}, not {named!r}")
+    renamed = RENAMED.get(values["question"], {})
+    arguments = {renamed.get(str(key), str(key)): value for key, value in values.items() if key != "question"}
     for key, value in arguments.items():
         if key == "domain":
             arguments[key] = read_domain(value)
@@ -46,4 +55,4 @@ def read_plan(values: Any) -> Plan:
     try:
         return QUESTIONS[values["question"]](**arguments)
     except TypeError as error:
-        raise DiscreetError(f"plan of question {values['question']!r} has wrong fields: {error}") from None
+        raise DiscreetError(f"a plan for {values['question']!r} cannot be made of these fields: {error}") from None

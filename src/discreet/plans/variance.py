@@ -1,23 +1,26 @@
-"""Variance: how far a number spreads, from its distribution or in two rounds.
+"""Variance: how much a number varies, from its distribution or in two rounds.
 
     round 1: half of the people, their number;  m, its mean with standard error s
     round 2: the others, (x - m)^2;             variance = mean of (x - m)^2 - s^2
 
 [square-wave, section 6.1, for mean mechanisms.] E (x - m)^2 = variance + (mean - m)^2, and s^2 is what the last term is
-on average. The papers leave it in; it matters only for few people. Each person answers once, with the whole epsilon.
+on average. The papers leave it in; it matters only with few people. Each person answers once, with the whole epsilon.
 """
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.plans.answers import NumberAnswer, normal_interval
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import SquaredDeviation
-from discreet.plans.mean.plan import best_mean_mechanism, decoded_mean
+from discreet.plans.mean.decoding import decoded_mean
+from discreet.plans.mean.plan import best_mean_mechanism
+from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
 
 METHODS = ("distribution", "two-round")
 
@@ -30,15 +33,19 @@ class Variance(Plan[NumberAnswer]):
     domain : Interval
         What people hold; values outside are clipped.
     epsilon : float
-        Privacy of each participant.
+        Privacy of each person.
     method : str
-        "distribution" (one round, `Distribution`) or "two-round".
+        "distribution" (one round, by `Distribution`) or "two-round".
     level : float
-        Of the interval.
-    mechanism : str
-        The mean mechanism of "two-round", or "auto": the least worst-case variance.
-    options
-        Of `Distribution`; ``method`` is named ``by`` there.
+        Of the confidence interval.
+    mechanism : str, optional
+        For "two-round" a mechanism for numbers, by default the one of least worst-case variance; for "distribution" the
+        mechanism of its Square Wave methods.
+    by : str, optional
+        The method of the distribution, "auto" unless given.
+    bins, b, ratio, positions, boundary, stop, tolerance, cells, branching, weighted, prior_weight, share, parsimony, \
+averaged : optional
+        Of the distribution; see `Distribution`.
 
     Examples
     --------
@@ -56,22 +63,49 @@ class Variance(Plan[NumberAnswer]):
         epsilon: float,
         method: str = "distribution",
         level: float = 0.95,
-        mechanism: str = "auto",
-        **options: Any,
+        mechanism: str | None = None,
+        *,
+        by: str | None = None,
+        bins: int | None = None,
+        b: float | None = None,
+        ratio: float | None = None,
+        positions: int | None = None,
+        boundary: str | None = None,
+        stop: str | None = None,
+        tolerance: float | None = None,
+        cells: int | None = None,
+        branching: int | None = None,
+        weighted: bool | None = None,
+        prior_weight: float | None = None,
+        share: float | None = None,
+        parsimony: float | None = None,
+        averaged: bool | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        if not isinstance(domain, Interval):
-            raise DiscreetError(f"domain is {domain!r}; a variance needs an Interval")
-        if method not in METHODS:
-            raise DiscreetError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
-        if method == "two-round" and options:
-            raise DiscreetError(f"option {next(iter(options))!r} belongs to method 'distribution'")
-        self.domain, self.method, self._options, self._name = domain, method, options, mechanism
+        check_domain(domain, Interval, "variance")
+        check_choice("method", method, METHODS)
+        self.domain, self.method = domain, method
+        self.mechanism = None if mechanism == "auto" else mechanism
+        rest = given(
+            bins=bins, b=b, ratio=ratio, positions=positions, boundary=boundary, stop=stop, tolerance=tolerance,
+            cells=cells, branching=branching, weighted=weighted, prior_weight=prior_weight, share=share,
+            parsimony=parsimony, averaged=averaged,
+        )  # fmt: skip
+        self._options = given(by=by) | rest
+        check_options(method, self._options, {"distribution": tuple(self._options), "two-round": ()})
         if method == "two-round":
-            self.mechanism = _mean_mechanism(mechanism, self.epsilon)
-        else:
-            rest = {key: value for key, value in options.items() if key != "by"}
-            self.distribution = Distribution(domain, epsilon, method=options.get("by", "auto"), level=level, **rest)
+            if self.mechanism is not None:
+                check_choice("mechanism", self.mechanism, tuple(numeric_options()))
+            return
+        self.distribution = Distribution(
+            domain, epsilon, method=by or "auto", level=level, mechanism=self.mechanism, **rest
+        )
+
+    @cached_property
+    def _source(self) -> Numeric:
+        if self.mechanism is None:
+            return best_mean_mechanism(self.epsilon)
+        return build_numeric(self.mechanism, self.epsilon, {})
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments."""
@@ -80,7 +114,7 @@ class Variance(Plan[NumberAnswer]):
             "epsilon": self.epsilon,
             "method": self.method,
             "level": self.level,
-            "mechanism": self._name,
+            "mechanism": self.mechanism,
         } | self._options
 
     def round(self, history: History) -> Round | None:
@@ -88,11 +122,11 @@ class Variance(Plan[NumberAnswer]):
         if self.method == "distribution":
             return self.distribution.round(history)
         if not history:
-            return Round(1, (Channel("number", self.mechanism, self.domain),), share=0.5)
+            return Round(1, (Channel("number", self._source, self.domain),), share=0.5)
         if len(history) == 1:
-            mean, _ = decoded_mean(history[0].round.channel("number").mechanism, history[0].tally("number"))
+            mean, _ = decoded_mean(history[0].numeric("number"), history[0].tally("number"))
             squares = SquaredDeviation(self.domain, self.domain.decode(min(max(mean, -1.0), 1.0)))
-            return Round(2, (Channel("square", self.mechanism, squares),))
+            return Round(2, (Channel("square", self._source, squares),))
         return None
 
     def estimate(self, history: History) -> NumberAnswer:
@@ -103,12 +137,11 @@ class Variance(Plan[NumberAnswer]):
         if len(history) != 2:
             raise DiscreetError(f"a variance in two rounds needs the tallies of both, not of {len(history)}")
         first, second = history[0].tally("number"), history[1].tally("square")
-        channel = history[1].round.channel("square")
-        squares = channel.encoder
+        squares, source = history[1].round.channel("square").encoder, history[1].numeric("square")
         if not isinstance(squares, SquaredDeviation):
             raise DiscreetError("the second round of a variance asks for squared deviations; this one does not")
-        _, error = decoded_mean(history[0].round.channel("number").mechanism, first)
-        mean, spread = decoded_mean(channel.mechanism, second)
+        _, error = decoded_mean(history[0].numeric("number"), first)
+        mean, spread = decoded_mean(source, second)
         value = squares.decode(mean) - (error * self.domain.width / 2) ** 2
         standard_error = spread * squares.largest / 2
         low, high = normal_interval(value, standard_error, self.level)
@@ -120,18 +153,10 @@ class Variance(Plan[NumberAnswer]):
             level=self.level,
             n=first.n + second.n,
             epsilon=self.epsilon,
-            method=f"two-round {channel.mechanism.name}",
+            method=f"two-round {source.name}",
             assumed=(
                 f"values outside {self.domain} count as its nearest end",
                 "the people of both rounds are random samples of the same population",
             ),
             details={"standard_error": standard_error, "centre": squares.centre},
         )
-
-
-def _mean_mechanism(name: str, epsilon: float) -> Any:
-    """Return a mean mechanism by name, or the best."""
-    chosen = best_mean_mechanism(epsilon) if name == "auto" else mechanism(name, epsilon)
-    if not chosen.numeric:
-        raise DiscreetError(f"mechanism is {name!r}; a variance in two rounds needs one for numbers")
-    return chosen

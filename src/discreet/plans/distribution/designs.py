@@ -1,4 +1,4 @@
-"""Designs of a distribution: who is asked what, and how the answers become a histogram with its uncertainty.
+"""Designs for distributions: what people are asked, and how their answers become a histogram with its uncertainty.
 
 A design is fixed before any report: it gives the channels of the one round, and later fits the tallies of the channels
 that were really asked. The mathematics is in `discreet.estimation`; here mechanisms, encoders and tallies meet it.
@@ -6,12 +6,13 @@ that were really asked. The mathematics is in `discreet.estimation`; here mechan
 * `Wave`: Square Wave from everyone; EM, EMS or a log-spline.                                  [square-wave, section 5]
 * `TwoPhase`: HM-NP from everyone; 2PEM, joint EM or joint EMS.                                 [n-output, section 4.2]
 * `Flat`: the coarse bucket of everyone by an oracle; Norm-Sub.                              [square-wave, section 4.1]
-* `Tree`: a node of one layer from each by an oracle; consistency, Haar or HH-ADMM.  [square-wave, sections 4.2, 4.3]
+* `Tree`: a node of one layer per person by an oracle; consistency, Haar or HH-ADMM.  [square-wave, sections 4.2, 4.3]
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,14 @@ from discreet.estimation.two_phase import two_phase_em
 from discreet.estimation.uncertainty import DrawnUncertainty, PosteriorUncertainty, Uncertainty
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
-from discreet.mechanisms.families import Oracle, require_oracle
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.families import Oracle
+from discreet.mechanisms.registry import build, mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.operators import Operator
 from discreet.plans.base import Answered, Channel
 from discreet.plans.encoders import Bucket
 from discreet.plans.frequency import best_oracle, oracle_frequencies
+from discreet.plans.options import check_choice, check_options, check_whole, given, numeric_options
 from discreet.tallies import Tally
 
 ERROR_DRAWS = 400
@@ -43,8 +45,8 @@ ERROR_DRAWS = 400
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A histogram and how sure one may be of it.
+class Histogram:
+    """A histogram with its uncertainty.
 
     Attributes
     ----------
@@ -61,33 +63,53 @@ class Fit:
     assumed: tuple[str, ...] = ()
 
 
-class Design(ABC):
-    """Channels and what is made of their tallies."""
+class HistogramDesign(ABC):
+    """How people are asked for a distribution, and how their answers become a histogram."""
 
-    channels: tuple[Channel, ...]
+    @cached_property
+    @abstractmethod
+    def channels(self) -> tuple[Channel, ...]:
+        """The channels of the only round; mechanisms are built when they are first needed."""
 
     @abstractmethod
-    def fit(self, answered: Answered) -> Fit:
+    def fit(self, answered: Answered) -> Histogram:
         """Return the histogram."""
 
 
-SMOOTH = "intervals take the density as smooth on the scale of the wave; heaped values need method='auto' or 'hybrid'"
+SMOOTH = "intervals assume a density that is smooth on the scale of the wave; for heaped values use 'auto' or 'hybrid'"
 
 
-class Wave(Design):
+class Wave(HistogramDesign):
     """Square Wave from everyone; ``fit`` is "em", "ems" or "spline"."""
 
-    def __init__(self, domain: Interval, epsilon: float, bins: int, fit: str, **options: Any) -> None:
-        self.epsilon, self.bins, self.kind = epsilon, bins, fit
-        taken = {"boundary", "stop", "tolerance"} if fit == "ems" else {"stop", "tolerance"} if fit == "em" else set()
-        self.fitting = {name: value for name, value in options.items() if name in taken}
-        rest = {name: value for name, value in options.items() if name not in taken}
-        self.source = mechanism(str(rest.pop("wave", "square-wave")), epsilon, **rest)
-        if not self.source.numeric:
-            raise DiscreetError(f"wave is {self.source.name!r}; a mechanism for numbers is needed")
-        self.channels = (Channel("all", self.source, domain),)
+    def __init__(
+        self,
+        domain: Interval,
+        epsilon: float,
+        bins: int,
+        fit: str,
+        *,
+        mechanism: str = "square-wave",
+        b: float | None = None,
+        ratio: float | None = None,
+        positions: int | None = None,
+        boundary: str | None = None,
+        stop: str | None = None,
+        tolerance: float | None = None,
+    ) -> None:
+        self.domain, self.epsilon, self.bins, self.kind = domain, epsilon, bins, fit
+        self.mechanism, self.options = mechanism, given(b=b, ratio=ratio, positions=positions)
+        self.fitting = given(boundary=boundary, stop=stop, tolerance=tolerance)
+        homes = numeric_options()
+        check_choice("mechanism", mechanism, tuple(homes))
+        check_options(mechanism, self.options, homes)
 
-    def fit(self, answered: Answered) -> Fit:
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """The wave on the whole domain."""
+        return (Channel("all", build(self.mechanism, self.epsilon, self.options), self.domain),)
+
+    def fit(self, answered: Answered) -> Histogram:
         """Return the histogram of largest (smoothed, penalised) likelihood."""
         counts = answered.tally("all", least=1).counts
         channel: Operator = answered.round.channel("all").mechanism.operator(self.bins)
@@ -106,18 +128,33 @@ class Wave(Design):
         def undersmoothed() -> Any:
             return log_spline(channel, counts, undersmoothing=UNDERSMOOTHING)
 
-        return Fit(f, PosteriorUncertainty(undersmoothed, channel, counts), None, details, (SMOOTH,))
+        return Histogram(f, PosteriorUncertainty(undersmoothed, channel, counts), None, details, (SMOOTH,))
 
 
-class TwoPhase(Design):
+class TwoPhase(HistogramDesign):
     """HM-NP from everyone: N-output reports and PM-sub reports; ``fit`` is "2pem", "em" or "ems"."""
 
-    def __init__(self, domain: Interval, epsilon: float, bins: int, fit: str, **options: Any) -> None:
-        self.epsilon, self.bins, self.kind, self.fitting = epsilon, bins, fit, options
-        self.source = mechanism("hybrid-np", epsilon)
-        self.channels = (Channel("all", self.source, domain),)
+    def __init__(
+        self,
+        domain: Interval,
+        epsilon: float,
+        bins: int,
+        fit: str,
+        *,
+        prior_weight: float | None = None,
+        boundary: str | None = None,
+        stop: str | None = None,
+        tolerance: float | None = None,
+    ) -> None:
+        self.domain, self.epsilon, self.bins, self.kind = domain, epsilon, bins, fit
+        self.fitting = given(prior_weight=prior_weight, boundary=boundary, stop=stop, tolerance=tolerance)
 
-    def fit(self, answered: Answered) -> Fit:
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """HM-NP on the whole domain."""
+        return (Channel("all", mechanism("hybrid-np", self.epsilon), self.domain),)
+
+    def fit(self, answered: Answered) -> Histogram:
         """Return the histogram from both kinds of report."""
         counts, source = answered.tally("all", least=1).counts, answered.round.channel("all").mechanism
         parts: Sequence[Mechanism] = source.parts if isinstance(source, Mixture) else [source]
@@ -136,24 +173,27 @@ class TwoPhase(Design):
             return log_spline(channel, together, undersmoothing=UNDERSMOOTHING)
 
         details = {"iterations": found.iterations}
-        return Fit(found.f, PosteriorUncertainty(undersmoothed), None, details, (SMOOTH,))
+        return Histogram(found.f, PosteriorUncertainty(undersmoothed), None, details, (SMOOTH,))
 
 
-class Flat(Design):
+class Flat(HistogramDesign):
     """The coarse bucket of everyone through the best oracle, Norm-Sub, even within it."""
 
     def __init__(self, domain: Interval, epsilon: float, bins: int, cells: int | None = None) -> None:
         usual = max((c for c in range(1, 33) if bins % c == 0), default=1)
+        self.domain, self.epsilon = domain, epsilon
         self.bins, self.cells = bins, (usual if usual > 1 else bins) if cells is None else cells
         if isinstance(self.cells, bool) or not isinstance(self.cells, int) or self.cells < 2 or bins % self.cells:
-            raise DiscreetError(f"cells is {cells!r}; allowed is a divisor of bins ({bins}) from 2")
-        self.oracle, _ = best_oracle(epsilon, self.cells)
-        self.channels = (Channel("all", self.oracle, Bucket(domain, self.cells)),)
+            raise DiscreetError(f"cells must be a divisor of bins ({bins}) from 2 on, not {cells!r}")
 
-    def fit(self, answered: Answered) -> Fit:
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """The best oracle on the coarse buckets."""
+        return (Channel("all", best_oracle(self.epsilon, self.cells)[0], Bucket(self.domain, self.cells)),)
+
+    def fit(self, answered: Answered) -> Histogram:
         """Return the coarse frequencies, spread evenly."""
-        tally = answered.tally("all", least=2)
-        oracle = require_oracle(answered.round.channel("all").mechanism, "A histogram of cells")
+        tally, oracle = answered.tally("all", least=2), answered.oracle("all")
         raw = oracle_frequencies(oracle, tally)[0]
         f, finer = norm_sub(raw), self.bins // raw.size
 
@@ -165,11 +205,11 @@ class Flat(Design):
 
         assumed = (f"values are spread evenly within each of {raw.size} cells",)
         fine, unbiased = spread(f), spread(raw)
-        return Fit(fine, DrawnUncertainty(fine, unbiased, errors), unbiased, {"cells": raw.size}, assumed)
+        return Histogram(fine, DrawnUncertainty(fine, unbiased, errors), unbiased, {"cells": raw.size}, assumed)
 
 
-class Tree(Design):
-    """A layer of the hierarchy for each person; ``fit`` is "hh", "haar" or "admm".
+class Tree(HistogramDesign):
+    """One layer of a hierarchy per person; ``fit`` is "hh", "haar" or "admm".
 
     The root is known and not asked. Layers have equal shares of the people, and the oracle of least variance each.
     """
@@ -177,28 +217,33 @@ class Tree(Design):
     def __init__(
         self, domain: Interval, epsilon: float, bins: int, fit: str, branching: int = 4, weighted: bool = True
     ) -> None:
-        if isinstance(branching, bool) or not isinstance(branching, int) or not branching >= 2:
-            raise DiscreetError(f"branching is {branching!r}; allowed is a whole number from 2")
+        check_whole("branching", branching, 2)
+        self.domain, self.epsilon = domain, epsilon
         self.bins, self.kind, self.weighted = bins, fit, weighted
         self.sizes = layer_sizes(bins, 2 if fit == "haar" else branching)
         if fit == "haar" and bins & (bins - 1):
-            raise DiscreetError(f"bins is {bins}; haar-hrr needs a power of two")
-        oracles = [haar_bit(epsilon, s) if fit == "haar" else best_oracle(epsilon, s)[0] for s in self.sizes]
-        self.channels = tuple(
-            Channel(f"layer {i}", oracle, Bucket(domain, size))
-            for i, (oracle, size) in enumerate(zip(oracles, self.sizes, strict=True), 1)
+            raise DiscreetError(f"bins must be a power of two for haar-hrr, not {bins}")
+
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """A channel per layer, with the same share of the people each."""
+        return tuple(
+            Channel(f"layer {i}", self._oracle(size), Bucket(self.domain, size)) for i, size in enumerate(self.sizes, 1)
         )
 
-    def fit(self, answered: Answered) -> Fit:
+    def _oracle(self, size: int) -> Mechanism:
+        return haar_bit(self.epsilon, size) if self.kind == "haar" else best_oracle(self.epsilon, size)[0]
+
+    def fit(self, answered: Answered) -> Histogram:
         """Return the leaves that agree with all layers."""
         channels = answered.round.channels
-        parts = [(channel.mechanism, answered.tally(channel.key, least=2)) for channel in channels]
+        tallies = {channel.key: answered.tally(channel.key, least=2) for channel in channels}
         if self.kind == "haar":
-            return self._haar(parts)
-        asked = [(require_oracle(source, "A layer of the tree"), tally) for source, tally in parts]
-        sizes = [oracle.size for oracle, _ in asked]
-        layers = [oracle_frequencies(oracle, tally)[0] for oracle, tally in asked]
-        variances = np.array([oracle.mean_variance / tally.n for oracle, tally in asked]) if self.weighted else None
+            return self._haar([(channel.mechanism, tallies[channel.key]) for channel in channels])
+        parts = [(answered.oracle(key), tally) for key, tally in tallies.items()]
+        sizes = [oracle.size for oracle, _ in parts]
+        layers = [oracle_frequencies(oracle, tally)[0] for oracle, tally in parts]
+        variances = np.array([oracle.mean_variance / tally.n for oracle, tally in parts]) if self.weighted else None
         raw = consistent(layers, variances)
         f = non_negative(layers, variances) if self.kind == "admm" else project(raw)
 
@@ -206,14 +251,14 @@ class Tree(Design):
             # The estimate is linear: the errors of the leaves are those around an even tree.
             even = [
                 oracle_errors(oracle, tally.n, f.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i) + 1 / size
-                for i, (size, (oracle, tally)) in enumerate(zip(sizes, asked, strict=True))
+                for i, (size, (oracle, tally)) in enumerate(zip(sizes, parts, strict=True))
             ]
             rows = range(ERROR_DRAWS)
             return np.stack([consistent([layer[k] for layer in even], variances) for k in rows]) - 1 / self.bins
 
-        return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": sizes})
+        return Histogram(f, DrawnUncertainty(f, raw, errors), raw, {"layers": sizes})
 
-    def _haar(self, parts: Sequence[tuple[Mechanism, Tally]]) -> Fit:
+    def _haar(self, parts: Sequence[tuple[Mechanism, Tally]]) -> Histogram:
         """The leaves from the differences of all layers."""
         layers, deviations = [], []
         for source, tally in parts:
@@ -228,7 +273,7 @@ class Tree(Design):
             drawn = [deviation * random.standard_normal((ERROR_DRAWS, deviation.size)) for deviation in deviations]
             return np.stack([haar_leaves([layer[k] for layer in drawn], 0.0) for k in range(ERROR_DRAWS)])
 
-        return Fit(f, DrawnUncertainty(f, raw, errors), raw, {"layers": [source.size for source, _ in parts]})
+        return Histogram(f, DrawnUncertainty(f, raw, errors), raw, {"layers": [source.size for source, _ in parts]})
 
 
 def layer_sizes(bins: int, branching: int) -> list[int]:

@@ -1,9 +1,9 @@
 """Distribution: how a number is spread over its interval, with an interval for everything that is read off it.
 
-The collection is designed before any report; what is made of the reports may depend on them. "auto" asks 92 in 100
+What people are asked is fixed before any report; how the reports are decoded may depend on them. "auto" asks 92 in 100
 people for their bucket through Square Wave, which shows the shape, and the others through a frequency oracle, which
-shows spikes; the server then weighs a smooth and a spiky reading by how well they explain and predict the reports.
-docs/papers/square-wave.md sets it beside the papers' methods, and says where it loses.
+shows spikes; the server then weighs a smooth and a spiky estimate by how well they explain and predict the reports.
+docs/papers/square-wave.md compares it with the papers' methods, and says where it is worse.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,13 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import History, Plan, Round
 from discreet.plans.distribution.answer import DistributionAnswer
-from discreet.plans.distribution.designs import Design, Flat, Tree, TwoPhase, Wave
+from discreet.plans.distribution.designs import Flat, HistogramDesign, Tree, TwoPhase, Wave
 from discreet.plans.distribution.hybrid import Hybrid
+from discreet.plans.options import check_choice, check_domain, check_options, check_whole, given
 
 MOST_BINS = 1 << 16
 
-METHODS: dict[str, Callable[..., Design]] = {
+METHODS: dict[str, Callable[..., HistogramDesign]] = {
     "auto": Hybrid,
     "binning": Flat,
     "haar-hrr": partial(Tree, fit="haar"),
@@ -34,6 +35,22 @@ METHODS: dict[str, Callable[..., Design]] = {
     "square-wave-ems": partial(Wave, fit="ems"),
 }
 """How a distribution can be asked for."""
+_WAVE = ("mechanism", "b", "ratio", "positions")
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "auto": ("share", "parsimony", "averaged"),
+    "binning": ("cells",),
+    "haar-hrr": (),
+    "hh": ("branching", "weighted"),
+    "hh-admm": ("branching", "weighted"),
+    "hybrid": ("share", "parsimony", "averaged"),
+    "hybrid-np-2pem": ("prior_weight", "tolerance"),
+    "hybrid-np-em": ("stop", "tolerance"),
+    "hybrid-np-ems": ("boundary", "stop", "tolerance"),
+    "spline": _WAVE,
+    "square-wave-em": (*_WAVE, "stop", "tolerance"),
+    "square-wave-ems": (*_WAVE, "boundary", "stop", "tolerance"),
+}
+"""The options of each method."""
 
 
 class Distribution(Plan[DistributionAnswer]):
@@ -44,17 +61,38 @@ class Distribution(Plan[DistributionAnswer]):
     domain : Interval
         What people hold; values outside are clipped.
     epsilon : float
-        Privacy of each participant.
+        Privacy of each person.
     bins : int
         Number of equal buckets.
     method : str
-        One of `METHODS`.
+        "auto" (most people by Square Wave, some by a frequency oracle), "hybrid", "spline", "square-wave-em",
+        "square-wave-ems", "hybrid-np-2pem", "hybrid-np-em", "hybrid-np-ems", "binning", "hh", "hh-admm" or "haar-hrr".
     level : float
         Of every interval.
-    options
-        Of the method: ``boundary``, ``stop`` and ``tolerance`` (EM and EMS), ``b`` and ``positions`` (Square Wave),
-        ``cells`` (binning), ``branching`` and ``weighted`` (hierarchies), ``prior_weight`` (2PEM), ``share`` and
-        ``parsimony`` (hybrid).
+    mechanism : str, optional
+        The mechanism for numbers that spline and square-wave-* ask with, "square-wave" unless given.
+    b, ratio, positions : optional
+        Of that mechanism; see `discreet.mechanism`.
+    boundary : str, optional
+        How EMS smooths at the ends, "reflect" (default) or "renormalise": square-wave-ems, hybrid-np-ems.
+    stop : str, optional
+        When EM stops, "paper" (default) or "fixed-point".
+    tolerance : float, optional
+        Of the stopping rule.
+    cells : int, optional
+        How many buckets are asked about, a divisor of ``bins``: binning.
+    branching : int, optional
+        Children per node, 4 unless given: hh, hh-admm.
+    weighted : bool, optional
+        Whether layers count by their variance (default): hh, hh-admm.
+    prior_weight : float, optional
+        How much the first phase counts in the second: hybrid-np-2pem.
+    share : float, optional
+        Part of the people who are asked by the oracle: auto, hybrid.
+    parsimony : float, optional
+        Evidence, in nats, that is given up for a smoother distribution: auto, hybrid.
+    averaged : bool, optional
+        Whether the smooth and the spiky estimate are averaged: auto, hybrid.
 
     Examples
     --------
@@ -76,20 +114,34 @@ class Distribution(Plan[DistributionAnswer]):
         bins: int = 256,
         method: str = "auto",
         level: float = 0.95,
-        **options: Any,
+        *,
+        mechanism: str | None = None,
+        b: float | None = None,
+        ratio: float | None = None,
+        positions: int | None = None,
+        boundary: str | None = None,
+        stop: str | None = None,
+        tolerance: float | None = None,
+        cells: int | None = None,
+        branching: int | None = None,
+        weighted: bool | None = None,
+        prior_weight: float | None = None,
+        share: float | None = None,
+        parsimony: float | None = None,
+        averaged: bool | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        if not isinstance(domain, Interval):
-            raise DiscreetError(f"domain is {domain!r}; a distribution needs an Interval (categories have Frequency)")
-        if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= MOST_BINS:
-            raise DiscreetError(f"bins is {bins!r}; allowed is a whole number from 2 to {MOST_BINS}")
-        if method not in METHODS:
-            raise DiscreetError(f"method is {method!r}; allowed are {', '.join(METHODS)}")
-        self.domain, self.bins, self.method, self._options = domain, bins, method, options
-        try:
-            self.design = METHODS[method](domain, self.epsilon, bins, **options)
-        except TypeError:
-            raise DiscreetError(f"{method} has no such option among {', '.join(options)}") from None
+        check_domain(domain, Interval, "distribution")
+        check_whole("bins", bins, 2, MOST_BINS)
+        check_choice("method", method, tuple(METHODS))
+        self._options = given(
+            mechanism=mechanism, b=b, ratio=ratio, positions=positions, boundary=boundary, stop=stop,
+            tolerance=tolerance, cells=cells, branching=branching, weighted=weighted, prior_weight=prior_weight,
+            share=share, parsimony=parsimony, averaged=averaged,
+        )  # fmt: skip
+        check_options(method, self._options, OPTIONS)
+        self.domain, self.bins, self.method, self.mechanism = domain, bins, method, mechanism
+        self.design = METHODS[method](domain, self.epsilon, bins, **self._options)
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments."""

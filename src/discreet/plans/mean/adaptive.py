@@ -1,4 +1,4 @@
-"""Adaptive means: a first round learns roughly how values lie, a second adds the noise that suits them.
+"""Adaptive means: a first round learns roughly where the values are, a second adds the noise that suits them.
 
     round 1: a share s of the people, drawn at random; their reports are decoded to a histogram by EM
     round 2: the others, with `adaptive-additive` for that histogram                   [aaa, section 6; n-output, 4.3]
@@ -6,10 +6,10 @@
 What differs from the papers: the noise is private and of the right scale (see `adaptive-additive`); the first round is
 the LP mechanism for a broad prior, whose reports are unbiased, of low variance and invertible, and they are *reused*
 with weights n_i / (v_i + Var X); the first round is small; what it teaches is the mean over all shapes that its
-reports make likely (`discreet.estimation.shapes`), for expected variance is linear in the prior; and where the second
-mechanism would not be better under that, everybody is asked with the first one (small n, small epsilon). ``np-aaa`` is
-the papers' other form: HM-NP and 2PEM in the first round. Unbiased whatever was learnt: the second round depends on the
-first only through its noise.
+reports make likely (`discreet.estimation.shapes`), because expected variance is linear in the prior; and where the
+second mechanism would not be better under that, everybody is asked with the first one (small n, small epsilon).
+``np-aaa`` is the papers' other form: HM-NP and 2PEM in the first round. The estimate is unbiased whatever was learnt:
+the second round depends on the first only through its noise.
 
 How many to ask first: a share s costs about s r, with r the excess of the first mechanism's variance over the best;
 what n s reports fail to teach costs about K / (n s). The sum is least at s = sqrt(K / (r n)): `chosen_share`.
@@ -21,25 +21,33 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.base import Floats, Mechanism
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.numeric.adaptive_additive import adaptive_additive
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.plans.answers import NumberAnswer, normal_interval
 from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import Bucket, Encoder, asked_domain
+from discreet.plans.mean.decoding import weighted_mean
+from discreet.plans.options import check_choice, check_share, check_whole
 from discreet.tallies import Tally
 
 BINS = 64
+"""Buckets of the histogram that a first round is decoded to, where its mechanism has no knots of its own."""
 PILOTS = ("broad-lp", "minimax", "randomized-response", "square-wave", "hybrid-np")
 ENDS = 0.1
-"""Of the broad prior at each end of the domain, where clipped values lie; the rest is uniform."""
+"""The mass of the broad prior at each end of the domain, where clipped values lie; the rest is uniform."""
 DOUBT = 0.5
-"""Reports' worth of the uniform prior that is mixed into what was learnt: more costs people at the two ends dearly."""
+"""How many reports the uniform prior counts for when it is mixed into what was learnt.
+
+More would add much variance where everybody is at the two ends.
+"""
 SHARE = 0.05
-"""Of the first round when nobody says how many people there will be."""
+"""The share of the first round when the number of people is not known."""
 GAIN = 0.99
 """The second mechanism must have less than this part of the first one's expected variance to be used."""
 
@@ -89,16 +97,14 @@ class Adaptive:
     people: int | None = None
 
     def __post_init__(self) -> None:
-        if self.pilot not in PILOTS:
-            raise DiscreetError(f"pilot is {self.pilot!r}; allowed are {', '.join(PILOTS)}")
-        if self.share is not None and (not isinstance(self.share, (int, float)) or not 0 < self.share < 1):
-            raise DiscreetError(f"share is {self.share!r}; allowed is a number between 0 and 1")
-        if self.people is not None and (not isinstance(self.people, int) or self.people < 1):
-            raise DiscreetError(f"people is {self.people!r}; allowed is a whole number from 1 on")
-        if self.decode not in ("average", "plug-in"):
-            raise DiscreetError(f"decode is {self.decode!r}; allowed are average and plug-in")
+        check_choice("pilot", self.pilot, PILOTS)
+        if self.share is not None:
+            check_share("share", self.share)
+        if self.people is not None:
+            check_whole("people", self.people, 1)
+        check_choice("decode", self.decode, ("average", "plug-in"))
         if not isinstance(self.reuse, bool):
-            raise DiscreetError(f"reuse is {self.reuse!r}; allowed are True and False")
+            raise DiscreetError(f"reuse must be True or False, not {self.reuse!r}")
 
     @property
     def first_share(self) -> float:
@@ -153,9 +159,9 @@ class Adaptive:
             return two_phase_em(wide, tally.counts[cut:], small, tally.counts[:cut]).f
         return em(first.operator(BINS if first.numeric else first.size), tally.counts, epsilon=self.epsilon).f
 
-    def adapt(self, first: Mechanism, tally: Tally) -> tuple[Mechanism, bool]:
+    def adapt(self, first: Mechanism, tally: Tally) -> tuple[Numeric, bool]:
         """Return the second round's mechanism for what the first showed, and whether it is adapted or the fallback."""
-        fallback = first if first.numeric else mechanism("minimax", self.epsilon)
+        fallback = first if isinstance(first, Numeric) else mechanism("minimax", self.epsilon)
         if tally.n == 0:
             return fallback, False
         mass = self.learnt(first, tally)
@@ -184,22 +190,22 @@ class Adaptive:
     ) -> NumberAnswer:
         """Return the weighted mean of a channel of each round, with its interval."""
         pilot, main = first_round.tally(pilot_key), second_round.tally(key)
-        first, second = first_round.round.channel(pilot_key).mechanism, second_round.round.channel(key).mechanism
+        first, second = first_round.round.channel(pilot_key).mechanism, second_round.numeric(key)
         adapted = second.name == "adaptive-additive" and second.id != first.id  # otherwise the fallback was asked
         parts = [(second, main)]
-        if self.reuse and first.numeric and pilot.n >= 2:
+        if self.reuse and isinstance(first, Numeric) and pilot.n >= 2:
             parts.insert(0, (first, pilot))
         mean, error, weights = weighted_mean(parts)
         if self.decode == "plug-in":
             mean, error = self._plug_in(parts)
         domain = asked_domain(second_round.round.channel(key).encoder)
         value, scale = domain.decode(mean), domain.width / 2
-        said = "round two used noise made for what round one showed"
+        said = "the noise of round two was adapted to what round one showed"
         if not adapted:
-            said = f"adapting could not pay here: round two was asked with {second.name} as well"
+            said = f"adapting would not have helped here: round two was asked with {second.name} as well"
         unbiased = "unbiased whatever round one showed"
         if self.decode == "plug-in":
-            unbiased = "plug-in decoding: biased towards the distribution that fits the reports, and so is its interval"
+            unbiased = "plug-in decoding: value and interval are biased towards the distribution that fits the reports"
         return NumberAnswer(
             question="mean",
             value=value,
@@ -212,24 +218,10 @@ class Adaptive:
             details={"standard_error": error * scale, "adapted": adapted, "weights": weights, "pilot_reports": pilot.n},
         )
 
-    def _plug_in(self, parts: list[tuple[Mechanism, Tally]]) -> tuple[float, float]:
+    def _plug_in(self, parts: list[tuple[Numeric, Tally]]) -> tuple[float, float]:
         from discreet.estimation.em import joint
         from discreet.estimation.functionals import bucket_centres
         from discreet.estimation.plug_in import likely_mean
 
         channel, counts = joint([m.operator(BINS) for m, _ in parts], [tally.counts for _, tally in parts])
         return likely_mean(channel, counts, 2 * bucket_centres(BINS) - 1, epsilon=self.epsilon)
-
-
-def weighted_mean(parts: list[tuple[Mechanism, Tally]]) -> tuple[float, float, list[float]]:
-    """Return the mean of several groups' decoded reports, its standard error, and the weights n_i / s_i^2.
-
-    s_i^2 is the spread of a group's decoded reports, noise and people together; inverse-variance weights are optimal
-    for the mean of those whom all groups were drawn from.
-    """
-    from discreet.plans.mean.plan import decoded_mean
-
-    means, errors = zip(*(decoded_mean(m, tally) for m, tally in parts), strict=True)
-    precision = 1 / np.square(errors)
-    weights = precision / precision.sum()
-    return float(weights @ means), float(precision.sum() ** -0.5), weights.tolist()

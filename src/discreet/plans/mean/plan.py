@@ -1,22 +1,26 @@
-"""Mean: the average of a number over the participants, unbiased, with its standard error from the tally alone."""
+"""Mean: the average of a number over all people, unbiased, with its standard error from the tally alone."""
 
-import math
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Final, Self
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError, MissingExtra
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.answers import NumberAnswer, normal_interval
-from discreet.plans.base import Channel, History, Plan, Round
+from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import asked_domain
 from discreet.plans.mean.adaptive import Adaptive
-from discreet.tallies import Tally
+from discreet.plans.mean.decoding import decoded_mean
+from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
 
 RANDOM_SAMPLE = "people are a random sample: the interval is for the mean of the population they were drawn from"
+BEST: Final = "minimax"
+"""What "auto" takes in one round: no mechanism has less worst-case variance."""
 ADAPTIVE: dict[str, dict[str, Any]] = {"aaa": {}, "np-aaa": {"pilot": "hybrid-np", "share": 0.1}}
+"""The methods with two rounds, and where their defaults differ from those of `Adaptive`."""
+ADAPTIVE_OPTIONS = ("pilot", "share", "people", "reuse", "decode")
 
 
 class Mean(Plan[NumberAnswer]):
@@ -27,14 +31,28 @@ class Mean(Plan[NumberAnswer]):
     domain : Interval
         What people hold; values outside are clipped.
     epsilon : float
-        Privacy of each participant.
+        Privacy of each person.
     method : str
-        A mean mechanism by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.mean.adaptive`; where nobody
-        else knows how many people to expect, say it with ``people``); or "auto": the least worst-case variance.
+        A mechanism for numbers by name; "aaa" or "np-aaa" (two rounds, see `discreet.plans.mean.adaptive`); or "auto":
+        the mechanism of least worst-case variance, or "aaa" if two rounds are allowed.
     level : float
         Of the confidence interval.
-    options
-        Passed to the mechanism's constructor, or to `Adaptive`.
+    mechanism : str, optional
+        The mechanism for "auto" to use; the same as to give its name as the method.
+    rounds : int, optional
+        How many rounds the plan may take, 1 or 2; unless given, as many as the method needs, and 1 for "auto".
+    pilot : str, optional
+        First mechanism of "aaa": "broad-lp" (default), "minimax", "randomized-response", "square-wave" or "hybrid-np".
+    share : float, optional
+        Part of the people that "aaa" and "np-aaa" ask first; chosen for the expected number of people unless given.
+    people : int, optional
+        How many people "aaa" and "np-aaa" may expect; drivers that know it fill it in.
+    reuse : bool, optional
+        Whether the reports of the first round count in the estimate (default): "aaa" and "np-aaa".
+    decode : str, optional
+        "average" (default, unbiased) or "plug-in" (biased, often closer): "aaa" and "np-aaa".
+    outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
+        Of the mechanism that the method names; see `discreet.mechanism`.
 
     Examples
     --------
@@ -47,24 +65,46 @@ class Mean(Plan[NumberAnswer]):
     question = "mean"
 
     def __init__(
-        self, domain: Interval, epsilon: float, method: str = "auto", level: float = 0.95, **options: Any
+        self,
+        domain: Interval,
+        epsilon: float,
+        method: str = "auto",
+        level: float = 0.95,
+        *,
+        mechanism: str | None = None,
+        rounds: int | None = None,
+        pilot: str | None = None,
+        share: float | None = None,
+        people: int | None = None,
+        reuse: bool | None = None,
+        decode: str | None = None,
+        outputs: int | None = None,
+        corrected: bool | None = None,
+        plateau: bool | None = None,
+        positions: int | None = None,
+        steps: int | None = None,
+        b: float | None = None,
+        ratio: float | None = None,
+        prior: Sequence[float] | None = None,
+        sigma: float | None = None,
+        q: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        if not isinstance(domain, Interval):
-            raise DiscreetError(f"domain is {domain!r}; a mean needs an Interval")
-        if method == "auto" and options:
-            raise DiscreetError(f"option {next(iter(options))!r} belongs to a named method; auto has no option")
-        self.domain, self._options = domain, options
-        self.adaptive: Adaptive | None = None
-        if method in ADAPTIVE:
-            self.adaptive, self.method = adaptive_steps(method, domain, self.epsilon, options), method
-            return
-        self.mechanism = (
-            best_mean_mechanism(self.epsilon) if method == "auto" else mechanism(method, self.epsilon, **options)
+        check_domain(domain, Interval, "mean")
+        self.domain = domain
+        self._options = given(
+            pilot=pilot, share=share, people=people, reuse=reuse, decode=decode, outputs=outputs, corrected=corrected,
+            plateau=plateau, positions=positions, steps=steps, b=b, ratio=ratio, prior=prior, sigma=sigma, q=q,
+        )  # fmt: skip
+        self.method, self._is_auto = chosen_method(method, mechanism, rounds, self._options), method == "auto"
+        self.adaptive = (
+            Adaptive(domain, self.epsilon, **ADAPTIVE[self.method] | self._options) if self.method in ADAPTIVE else None
         )
-        if not self.mechanism.numeric:
-            raise DiscreetError(f"method is {method!r}; a mean needs a numeric mechanism")
-        self.method = self.mechanism.name
+
+    @property
+    def mechanism(self) -> str | None:
+        """Name of the mechanism that everybody is asked with; None if a pilot round decides."""
+        return None if self.adaptive else self.method
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; "auto" is written as what it chose."""
@@ -75,37 +115,57 @@ class Mean(Plan[NumberAnswer]):
             "level": self.level,
         } | self._options
 
-    def expecting(self, people: int) -> "Mean":
-        """Return the plan for so many people: an adaptive one asks the fewer of them first, the more there are."""
+    def expecting(self, people: int) -> Self:
+        """Return the plan for so many people: the more there are, the smaller a share an adaptive plan asks first."""
         if self.adaptive is None or {"people", "share"} & set(self._options):
             return self
-        return Mean(self.domain, self.epsilon, self.method, self.level, **self._options, people=people)
+        return type(self)(self.domain, self.epsilon, self.method, self.level, **self._options, people=people)
+
+    @cached_property
+    def _source(self) -> Numeric:
+        if self._is_auto and self.method == BEST:
+            return best_mean_mechanism(self.epsilon)
+        return build_numeric(self.method, self.epsilon, self._options)
 
     def round(self, history: History) -> Round | None:
         """Return the next round: one for a mechanism, two for the adaptive methods."""
         if self.adaptive is not None:
             return self.adaptive.round(history)
-        return None if history else Round(1, (Channel("all", self.mechanism, self.domain),))
+        return None if history else Round(1, (Channel("all", self._source, self.domain),))
 
     def estimate(self, history: History) -> NumberAnswer:
         """Return the mean of the decoded reports, with the interval of their spread."""
         if self.adaptive is not None:
             return self.adaptive.estimate(self, history)
-        return mean_estimate(self, *self.only(history))
+        channel, _ = self.only(history)
+        return mean_answer(self, history[0], channel.key)
 
 
-def adaptive_steps(method: str, domain: Interval, epsilon: float, options: dict[str, Any]) -> Adaptive:
-    """Return the two rounds of an adaptive method by name."""
-    try:
-        return Adaptive(domain, epsilon, **ADAPTIVE[method] | options)
-    except TypeError:
-        allowed = "pilot, share, people, reuse, decode"
-        raise DiscreetError(f"{method} has only the options {allowed}, not {', '.join(options)}") from None
+def chosen_method(method: str, mechanism: str | None, rounds: int | None, options: dict[str, Any]) -> str:
+    """Return how a mean is answered, after checking that the method has the options."""
+    if rounds not in (None, 1, 2):
+        raise DiscreetError(f"rounds must be 1 or 2, not {rounds!r}")
+    homes: dict[str, tuple[str, ...]] = dict.fromkeys(ADAPTIVE, ADAPTIVE_OPTIONS) | numeric_options()
+    check_choice("method", method, ("auto", *homes))
+    if mechanism is not None:
+        check_choice("mechanism", mechanism, tuple(numeric_options()))
+        if method not in ("auto", mechanism):
+            raise DiscreetError(f"mechanism belongs to the method auto; {method} brings its own")
+        method = mechanism
+    elif method == "auto":
+        method = "aaa" if rounds == 2 else BEST
+        if method == BEST:
+            check_options("auto", options, homes | {"auto": ()})
+    if rounds == 1 and method in ADAPTIVE:
+        raise DiscreetError(f"{method} takes 2 rounds; rounds must be 2, not 1")
+    check_options(method, options, homes)
+    return method
 
 
-def mean_estimate(plan: Plan, channel: Channel, tally: Tally) -> NumberAnswer:
+def mean_answer(plan: Plan[Any], answered: Answered, key: str) -> NumberAnswer:
     """Return the mean of one channel's reports in its domain's units."""
-    source, domain = channel.mechanism, asked_domain(channel.encoder)
+    source, tally = answered.numeric(key), answered.tally(key)
+    domain = asked_domain(answered.round.channel(key).encoder)
     mean, error = decoded_mean(source, tally)
     value, scale = domain.decode(mean), domain.width / 2
     return NumberAnswer(
@@ -121,27 +181,10 @@ def mean_estimate(plan: Plan, channel: Channel, tally: Tally) -> NumberAnswer:
     )
 
 
-def decoded_mean(source: Mechanism, tally: Tally) -> tuple[float, float]:
-    """Return the mean of the decoded reports on the canonical scale, and its standard error.
-
-    The standard error is s / sqrt(n), s^2 the unbiased sample variance of the decoded values: exact in expectation, for
-    the noise and for the sampling of people together.
-    """
-    if tally.n < 2:
-        raise DiscreetError(f"the tally has {tally.n} reports; a mean with its interval needs at least 2")
-    values = source.values
-    mean = float(tally.counts @ values) / tally.n
-    spread = float(tally.counts @ np.square(values - mean)) / (tally.n - 1)
-    return mean, math.sqrt(spread / tally.n)
-
-
-def best_mean_mechanism(epsilon: float) -> Mechanism:
-    """Return the registered mean mechanism of least worst-case variance that needs no further parameter."""
+def best_mean_mechanism(epsilon: float) -> Numeric:
+    """Return the mechanism of least worst-case variance; without the extra that solves for it, the best closed form."""
     try:
-        return mechanism("minimax", epsilon)
+        return mechanism(BEST, epsilon)
     except MissingExtra:
-        pass  # no table for this epsilon comes with discreet, and the solver is not installed: take the next best
-    candidates = [
-        e.build(epsilon) for e in entries().values() if e.question == "mean" and not e.needs and e.name != "minimax"
-    ]
-    return min(candidates, key=lambda m: m.worst_case_variance)
+        others = [e.name for e in entries().values() if e.question == "mean" and not e.needs and e.name != BEST]
+        return min((build_numeric(name, epsilon, {}) for name in others), key=lambda m: m.worst_case_variance)

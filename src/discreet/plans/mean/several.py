@@ -2,27 +2,29 @@
 
     each person answers k of the d questions, drawn at random, each at epsilon / k      [aaa, appendix C; n-output, 5.1]
 
-Never k answers at full epsilon: that would be k epsilon. Averages are over those who answered a question, not
+Never k answers at the full epsilon: that would cost k epsilon. Averages are over those who answered a question, not
 zero-filled over all. n times the error of one mean is d (V(epsilon/k) + Var X) / k, with V the mechanism's exact
 variance: k is chosen to minimise it, with Var X = 1/3 of the canonical scale unless a guess is given. Up to epsilon = 5
 that is k = 1.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.families import Numeric
 from discreet.plans.answers import MeansAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.encoders import Attribute
 from discreet.plans.mean.adaptive import Adaptive
-from discreet.plans.mean.plan import ADAPTIVE, adaptive_steps, best_mean_mechanism, mean_estimate
+from discreet.plans.mean.plan import ADAPTIVE, BEST, best_mean_mechanism, chosen_method, mean_answer
+from discreet.plans.options import build_numeric, check_whole, given
 
 GUESSED_VARIANCE = 1 / 3
-"""Variance of a value on [-1, 1] when nothing is known: the uniform distribution's."""
+"""Variance of a value on [-1, 1] when nothing is known: that of the uniform distribution."""
 
 
 class Means(Plan[MeansAnswer]):
@@ -31,17 +33,27 @@ class Means(Plan[MeansAnswer]):
     Parameters
     ----------
     domains : sequence of Interval
-        One a question.
+        One per question.
     epsilon : float
-        Privacy of each participant, for all answers together.
+        Privacy of each person, for all answers together.
     method : str
-        A mean mechanism by name, "aaa" or "np-aaa" (two rounds, noise adapted to each question), or "auto".
+        A mechanism for numbers by name; "aaa" or "np-aaa" (two rounds, noise adapted to each question); or "auto".
     answers : int, optional
-        k, how many questions each participant answers at epsilon/k; chosen by exact variance unless given.
+        How many questions each person answers, k, at epsilon/k each; chosen by exact variance unless given.
     names : sequence of str, optional
         Of the questions; "0", "1", … unless given.
-    spread : float, optional
-        A guess of Var X on the canonical scale, for choosing k.
+    level : float
+        Of the confidence intervals.
+    spread : float
+        A guess of the values' variance on the canonical scale [-1, 1], for choosing k.
+    mechanism : str, optional
+        The mechanism for "auto" to use; the same as to give its name as the method.
+    rounds : int, optional
+        How many rounds the plan may take, 1 or 2; unless given, as many as the method needs, and 1 for "auto".
+    pilot, share, people, reuse, decode : optional
+        Of "aaa" and "np-aaa"; see `Mean`. The pilot must be a mechanism for numbers.
+    outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
+        Of the mechanism that the method names; see `discreet.mechanism`.
 
     Examples
     --------
@@ -64,7 +76,24 @@ class Means(Plan[MeansAnswer]):
         names: Sequence[str] | None = None,
         level: float = 0.95,
         spread: float = GUESSED_VARIANCE,
-        **options: Any,
+        *,
+        mechanism: str | None = None,
+        rounds: int | None = None,
+        pilot: str | None = None,
+        share: float | None = None,
+        people: int | None = None,
+        reuse: bool | None = None,
+        decode: str | None = None,
+        outputs: int | None = None,
+        corrected: bool | None = None,
+        plateau: bool | None = None,
+        positions: int | None = None,
+        steps: int | None = None,
+        b: float | None = None,
+        ratio: float | None = None,
+        prior: Sequence[float] | None = None,
+        sigma: float | None = None,
+        q: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
         self.domains = tuple(domains)
@@ -72,45 +101,60 @@ class Means(Plan[MeansAnswer]):
             raise DiscreetError("domains must be a list of at least one Interval")
         self.names = tuple(str(i) for i in range(len(self.domains))) if names is None else tuple(map(str, names))
         if len(set(self.names)) != len(self.domains):
-            raise DiscreetError(f"names has {len(set(self.names))} different entries for {len(self.domains)} domains")
+            raise DiscreetError(
+                f"names must be {len(self.domains)} different texts, one per domain, not {len(set(self.names))}"
+            )
         if not isinstance(spread, (int, float)) or not 0 <= spread <= 1:
-            raise DiscreetError(f"spread is {spread!r}; a variance on [-1, 1] lies between 0 and 1")
-        if answers is not None and not (isinstance(answers, int) and 1 <= answers <= len(self.domains)):
-            raise DiscreetError(f"answers is {answers!r}; allowed is a whole number from 1 to {len(self.domains)}")
-        self.spread, self._asked_method, self._options = float(spread), method, options
-        self.adaptive: dict[str, Adaptive] = {}
-        if method in ADAPTIVE:
-            # Noise that suits each question needs a person's whole epsilon: one answer unless told otherwise.
-            self.answers, self.method = answers or 1, method
-            asked = dict(options)
-            if isinstance(asked.get("people"), int):  # of all people, so many answer each question
-                asked["people"] = max(1, asked["people"] * self.answers // len(self.domains))
-            self.adaptive = {
-                name: adaptive_steps(method, domain, self.epsilon / self.answers, asked)
-                for name, domain in zip(self.names, self.domains, strict=True)
-            }
-            if not all(steps.first.numeric for steps in self.adaptive.values()):
-                raise DiscreetError(f"pilot is {options['pilot']!r}; several means need a numeric pilot")
-            return
-        self.answers, self.mechanism = self._choose(answers)
-        if not self.mechanism.numeric:
-            raise DiscreetError(f"method is {method!r}; means need a numeric mechanism")
-        self.method = self.mechanism.name
+            raise DiscreetError(f"spread must be a variance on [-1, 1], from 0 to 1, not {spread!r}")
+        if answers is not None:
+            check_whole("answers", answers, 1, len(self.domains))
+        self.spread, self._answers = float(spread), answers
+        self._options = given(
+            pilot=pilot, share=share, people=people, reuse=reuse, decode=decode, outputs=outputs, corrected=corrected,
+            plateau=plateau, positions=positions, steps=steps, b=b, ratio=ratio, prior=prior, sigma=sigma, q=q,
+        )  # fmt: skip
+        self.method, self._is_auto = chosen_method(method, mechanism, rounds, self._options), method == "auto"
+        if pilot == "randomized-response":
+            raise DiscreetError(f"pilot of several means must be a mechanism for numbers, not {pilot!r}")
+        self.adaptive = self._adaptive_steps() if self.method in ADAPTIVE else {}
 
-    def _choose(self, answers: int | None) -> tuple[int, Mechanism]:
+    def _adaptive_steps(self) -> dict[str, Adaptive]:
+        # Noise that suits each question needs a person's whole epsilon: one answer unless told otherwise.
+        answers, options = self._answers or 1, dict(self._options)
+        if "people" in options:  # of all people, so many answer each question
+            check_whole("people", options["people"], 1)
+            options["people"] = max(1, options["people"] * answers // len(self.domains))
+        return {
+            name: Adaptive(domain, self.epsilon / answers, **ADAPTIVE[self.method] | options)
+            for name, domain in zip(self.names, self.domains, strict=True)
+        }
+
+    @property
+    def mechanism(self) -> str | None:
+        """Name of the mechanism that every question is asked with; None if a pilot round decides."""
+        return None if self.adaptive else self.method
+
+    @property
+    def answers(self) -> int:
+        """How many questions each person answers."""
+        return self._answers or (1 if self.adaptive else self._chosen[0])
+
+    @cached_property
+    def _chosen(self) -> tuple[int, Numeric]:
+        """The number of answers per person with the least variance, and the mechanism for them."""
         candidates = {}
-        for k in range(1, len(self.domains) + 1) if answers is None else (answers,):
+        for k in range(1, len(self.domains) + 1) if self._answers is None else (self._answers,):
             built = self._build(self.epsilon / k)
             candidates[k] = ((built.worst_case_variance + self.spread) / k, built)
-            if answers is None and k > 1 and candidates[k][0] > candidates[k - 1][0]:
+            if self._answers is None and k > 1 and candidates[k][0] > candidates[k - 1][0]:
                 break  # the cost is convex in k: noise grows faster than the number of answers
         best = min(candidates, key=lambda k: candidates[k][0])
         return best, candidates[best][1]
 
-    def _build(self, epsilon: float) -> Mechanism:
-        if self._asked_method == "auto":
+    def _build(self, epsilon: float) -> Numeric:
+        if self._is_auto and self.method == BEST:
             return best_mean_mechanism(epsilon)
-        return mechanism(self._asked_method, epsilon, **self._options)
+        return build_numeric(self.method, epsilon, self._options)
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; choices are written as made."""
@@ -124,19 +168,19 @@ class Means(Plan[MeansAnswer]):
             "spread": self.spread,
         } | self._options
 
-    def expecting(self, people: int) -> "Means":
-        """Return the plan for so many people: an adaptive one asks the fewer of them first, the more there are."""
+    def expecting(self, people: int) -> Self:
+        """Return the plan for so many people: the more there are, the smaller a share an adaptive plan asks first."""
         if not self.adaptive or {"people", "share"} & set(self._options):
             return self
         made = self.answers, self.names, self.level, self.spread
-        return Means(self.domains, self.epsilon, self.method, *made, **self._options, people=people)
+        return type(self)(self.domains, self.epsilon, self.method, *made, **self._options, people=people)
 
     def round(self, history: History) -> Round | None:
-        """Return the next round, with one channel a question: one round, or two for the adaptive methods."""
+        """Return the next round, with one channel per question: one round, or two for the adaptive methods."""
         asked: dict[str, Mechanism] = {}
         share = 1.0
         if not self.adaptive:
-            asked = dict.fromkeys(self.names, self.mechanism) if not history else {}
+            asked = dict.fromkeys(self.names, self._chosen[1]) if not history else {}
         elif len(history) == 0:
             asked = {name: steps.first for name, steps in self.adaptive.items()}
             share = next(iter(self.adaptive.values())).first_share
@@ -160,8 +204,7 @@ class Means(Plan[MeansAnswer]):
                 name: steps.pooled(self, history[0], history[1], name, name) for name, steps in self.adaptive.items()
             }
         else:
-            only = history[0]
-            estimates = {name: mean_estimate(self, only.round.channel(name), only.tally(name)) for name in self.names}
+            estimates = {name: mean_answer(self, history[0], name) for name in self.names}
         answers = history[0].round.answers
         people = round(sum(answered.n for answered in history) / answers)
         details = {"answers_per_person": answers, "epsilon_per_answer": self.epsilon / answers}

@@ -18,8 +18,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.em import ems
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.families import require_numeric
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.operators import Band
@@ -133,10 +132,9 @@ def _fieller(sums: Floats, covariance: Floats, z: float) -> tuple[float, float]:
 # -- baselines ---------------------------------------------------------------------------------------------------------
 
 
-def direct(source: Mechanism, tally: Tally, low: float, high: float) -> tuple[float, float, int]:
+def direct(source: Numeric, tally: Tally, low: float, high: float) -> tuple[float, float, int]:
     """Return mean, standard error and number of the decoded reports that lie in [low, high]: biased, a baseline."""
-    values = require_numeric(source, "A mean of a range").values
-    counts = source.check_tally(tally).counts
+    values, counts = source.values, source.check_tally(tally).counts
     inside = (values >= low) & (values <= high)
     n = int(counts[inside].sum())
     if n < 2:

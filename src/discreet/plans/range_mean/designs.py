@@ -1,4 +1,4 @@
-"""Designs for range means: what is believed of the people, the variance that follows, the best design, the region.
+"""Designs for range means: what is believed about the people, the variance that follows, and the best design.
 
 With y the inner value, t the input inside, and a report function rho = alpha(tag) y + beta(tag), the estimate mu = S/N
 of the mean inside has, n reports, share pi of people inside,
@@ -21,27 +21,26 @@ from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
-from discreet.mechanisms.registry import entries
 from discreet.mechanisms.roots import find_root
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.privacy.exact import TOTAL
 
 Region = tuple[float, float]
 COARSE = 128
-"""Lattice on which designs are compared: their variances are within 1 % of the fine one's."""
+"""Positions of the lattice on which designs are compared; their variances are within 1 % of those on a fine one."""
 INNERS = ("duchi", "piecewise", "hybrid", "square-wave", "hybrid-np", "minimax")
-"""Inner mechanisms that "auto" compares, where they are registered."""
+"""The mechanisms for numbers that "auto" compares."""
 
 
 def check_range(domain: Interval, low: float, high: float) -> Region:
     """Return the range as floats, or say what is wrong with it."""
     for name, end in (("low", low), ("high", high)):
         if isinstance(end, (bool, str)) or not isinstance(end, (int, float, np.number)) or not math.isfinite(end):
-            raise DomainError(f"{name} is {end!r}; allowed is a finite number")
+            raise DomainError(f"{name} must be a finite number, not {end!r}")
     if not low < high:
-        raise DomainError(f"the range is from {low} to {high}; low must be below high")
+        raise DomainError(f"low must be below high, not {low} and {high}")
     if low < domain.low or high > domain.high:
-        raise DomainError(f"the range from {low} to {high} is not within the domain {domain}")
+        raise DomainError(f"the range must lie within the domain {domain}, not from {low} to {high}")
     return float(low), float(high)
 
 
@@ -64,7 +63,9 @@ class Belief:
         (-0.6, 0.5)
         """
         if not 0 < share <= 1 or not -1 <= mean <= 1:
-            raise DiscreetError(f"the guess is a share of {share} and a mean of {mean} on [-1, 1]; that is impossible")
+            raise DiscreetError(
+                f"guess must be a share up to 1 and a mean inside the range, not {share:g} and {mean:g} (on [-1, 1])"
+            )
         points = np.linspace(-1, 1, 401)
 
         def tilted(rate: float) -> Floats:
@@ -154,8 +155,8 @@ def predicted_variance(source: Ranged, belief: Belief, *, weighted: bool = True)
 
 
 @dataclass(frozen=True)
-class Design:
-    """A method and an inner mechanism, with the variance predicted for one report."""
+class RangeDesign:
+    """A method and the mechanism inside it, with the variance predicted for one report."""
 
     variance: float
     method: str
@@ -174,7 +175,7 @@ def ranked(
     inners: Collection[str] | None = None,
     *,
     tailored: bool = False,
-) -> list[Design]:
+) -> list[RangeDesign]:
     """Return all designs, the least predicted variance first.
 
     ``tailored`` adds an inner mechanism whose linear programme knows where the people inside are (adaptive-additive),
@@ -186,9 +187,8 @@ def ranked(
     >>> best.method, best.inner
     ('outside-symbol', 'piecewise')
     """
-    known = entries()
-    names = [name for name in (INNERS if inners is None else inners) if inners is not None or name in known]
-    # minimax solves a linear programme, which root finding would do many times over: only where it is used once
+    names = INNERS if inners is None else inners
+    # minimax solves a linear programme, and root finding would do so many times: only where it is built once
     slow = {"minimax"} if inners is None else set()
     pairs: list[tuple[str, str, dict[str, Any]]] = [
         (m, name, {}) for m in methods for name in names if m == "outside-symbol" or name not in slow
@@ -198,7 +198,7 @@ def ranked(
     designs = []
     for method, name, options in pairs:
         source = range_mechanism(method, name, epsilon, positions=COARSE, **options)
-        designs.append(Design(predicted_variance(source, belief), method, name, options))
+        designs.append(RangeDesign(predicted_variance(source, belief), method, name, options))
     return sorted(designs, key=lambda design: design.variance)
 
 

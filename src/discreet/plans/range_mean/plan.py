@@ -8,7 +8,7 @@ Nobody says whether they are inside. Methods [PrivRM 2024; notes in the modules 
     auto                              the least predicted variance, from a guess, a prior or a pilot round
 
 ``adaptive=True`` first learns where people are (a tenth of them, by Square Wave) and then narrows the range to the
-dense region; those of the range outside it answer as its nearest end [adaptive adjustment, algorithm 4, put right].
+dense region; people of the range outside it answer as its nearest end [adaptive adjustment, algorithm 4, corrected].
 Prefer outside-symbol from epsilon = 1 on; privrm-star with duchi when epsilon is small and the mean near the middle.
 """
 
@@ -20,7 +20,8 @@ import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
+from discreet.mechanisms.families import Numeric
+from discreet.mechanisms.numeric.privrm import METHODS, Draw, range_mechanism
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
@@ -29,6 +30,7 @@ from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
 from discreet.plans.mean.plan import RANDOM_SAMPLE
+from discreet.plans.options import check_choice, check_domain, check_options, given, numeric_options
 from discreet.plans.range_mean import answer as range_estimate
 from discreet.plans.range_mean.designs import COARSE, Belief, Region, check_range, ranked
 from discreet.plans.range_mean.region import (
@@ -41,43 +43,58 @@ from discreet.plans.range_mean.region import (
 )
 from discreet.tallies import Tally
 
+DIVIDING = 0.1
+"""The share of the people in a pilot round, unless given."""
+_RANGED = ("draw", "calibrated", "positions", "outputs", "corrected", "plateau", "steps", "b", "ratio")
+OPTIONS: dict[str, tuple[str, ...]] = dict.fromkeys(("auto", *METHODS), _RANGED) | {"direct": (), "distribution": ()}
+"""The options of each method's mechanism."""
+
 
 class RangeMean(Plan[NumberAnswer]):
-    """The mean of those inside a range.
+    """The mean of the people inside a range, and how many they are.
 
     Parameters
     ----------
     domain : Interval
         What people hold; values outside are clipped.
     low, high : float
-        The range, ends included. Equal to the domain it is an ordinary `Mean`.
+        The range, ends included. If it is the whole domain, this is an ordinary `Mean`.
     epsilon : float
-        Privacy of each participant, of the tag and the value together.
+        Privacy of each person, for the tag and the value together.
     method : str
         "auto", "privrm-i", "privrm-o", "privrm-star", "outside-symbol", "direct" or "distribution".
     mechanism : str, optional
-        The inner mean mechanism; if not given, the one of least predicted variance.
+        The mechanism for numbers inside; unless given, the one of least predicted variance.
     adaptive : bool
-        Narrow the range first, with a tenth of the participants.
+        Whether to narrow the range to where people are, by a pilot round (two rounds).
+    level : float
+        Of the confidence interval.
+    rounds : int, optional
+        How many rounds "auto" may take: with 2 it learns from a pilot round which method suits; 1 unless given.
     guess : (share, mean), optional
         What is expected of the people inside, for "auto" to choose by before any data.
     prior : sequence of float, optional
-        A histogram of the domain instead of the guess.
-    pilot : float
-        Share of the participants asked first when "auto" has neither; their answers count too. 0: no pilot.
+        A histogram of the domain, instead of the guess.
+    pilot : float, optional
+        Share of the people in the pilot round, 0.1 unless given; their answers count too. Giving it allows two rounds;
+        0 means no pilot.
     literal : bool
-        Adaptive adjustment exactly as printed, for reproduction.
+        Whether to narrow the range exactly as the paper prints it, for reproduction.
     tailored : bool
-        Let "auto" also design a mechanism for a distribution that is known (a prior, or the adaptive pilot's), by a
-        linear programme: less noise, seconds of work.
-    options
-        Passed to `range_mechanism`: draw, calibrated, positions.
+        Whether "auto" may also design a mechanism for a known distribution (a prior, or that of the adaptive pilot),
+        by a linear programme: less noise, but seconds of work.
+    draw : str, optional
+        What people outside the range send; see
+        `discreet.mechanisms.numeric.privrm.range_mechanism`.
+    calibrated : bool, optional
+        Whether exactly epsilon is spent (default), or less, as in the paper.
+    positions, outputs, corrected, plateau, steps, b, ratio : optional
+        Of the mechanism inside; see `discreet.mechanism`.
 
     Examples
     --------
     >>> import discreet as dc
-    >>> from discreet.plans.range_mean import RangeMean
-    >>> plan = RangeMean(dc.Interval(0, 100), 40, 60, epsilon=2, method="outside-symbol", mechanism="duchi")
+    >>> plan = dc.RangeMean(dc.Interval(0, 100), 40, 60, epsilon=2, method="outside-symbol", mechanism="duchi")
     >>> answer = dc.simulate(plan, [45.0] * 6000 + [90.0] * 4000, seed=1)
     >>> answer.interval[0] < 45 < answer.interval[1], round(answer.details["share"], 1)
     (True, 0.6)
@@ -96,28 +113,49 @@ class RangeMean(Plan[NumberAnswer]):
         adaptive: bool = False,
         level: float = 0.95,
         *,
+        rounds: int | None = None,
         guess: tuple[float, float] | None = None,
         prior: Sequence[float] | None = None,
-        pilot: float = 0.1,
+        pilot: float | None = None,
         literal: bool = False,
         tailored: bool = True,
-        **options: Any,
+        draw: Draw | None = None,
+        calibrated: bool | None = None,
+        positions: int | None = None,
+        outputs: int | None = None,
+        corrected: bool | None = None,
+        plateau: bool | None = None,
+        steps: int | None = None,
+        b: float | None = None,
+        ratio: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        if not isinstance(domain, Interval):
-            raise DiscreetError(f"domain is {domain!r}; a range mean needs an Interval")
+        check_domain(domain, Interval, "range mean")
         self.domain, self.range = domain, check_range(domain, low, high)
-        if method not in (*METHODS, "auto", "direct", "distribution"):
-            raise DiscreetError(
-                f"method is {method!r}; allowed are auto, {', '.join(METHODS)}, direct and distribution"
-            )
-        if not 0 <= pilot < 1 or (adaptive and not pilot > 0):
-            raise DiscreetError(f"pilot is {pilot}; allowed is a share from 0 to below 1, above 0 when adaptive")
+        check_choice("method", method, tuple(OPTIONS))
+        if mechanism is not None:
+            check_choice("mechanism", mechanism, tuple(numeric_options()))
+        if pilot is not None and (not isinstance(pilot, (int, float)) or not 0 <= pilot < 1):
+            raise DiscreetError(f"pilot must be a share from 0 to below 1, not {pilot!r}")
+        if rounds not in (None, 1, 2):
+            raise DiscreetError(f"rounds must be 1 or 2, not {rounds!r}")
         if adaptive and method in ("direct", "distribution"):
-            raise DiscreetError(f"adaptive adjustment narrows a ranged mechanism; method is {method!r}")
-        self.mechanism, self.adaptive, self.pilot, self.literal = mechanism, adaptive, pilot, literal
-        self.method, self.tailored, self.options = method, tailored, options
-        self._given = {"guess": guess, "prior": prior, "pilot": pilot, "literal": literal, "tailored": tailored}
+            raise DiscreetError(f"adaptive belongs to the methods auto, {', '.join(METHODS)}; {method} has no region")
+        if adaptive and (pilot == 0 or rounds == 1):
+            raise DiscreetError("adaptive needs a pilot round: pilot must be above 0 and rounds 2")
+        self.mechanism, self.adaptive, self.literal = mechanism, adaptive, literal
+        self.method, self.tailored = method, tailored
+        self.pilot = DIVIDING if pilot is None else float(pilot)
+        self.options = given(
+            draw=draw, calibrated=calibrated, positions=positions, outputs=outputs, corrected=corrected,
+            plateau=plateau, steps=steps, b=b, ratio=ratio,
+        )  # fmt: skip
+        check_options(method, self.options, OPTIONS)
+        self._given = {"guess": guess, "prior": prior, "literal": literal, "tailored": tailored} | given(
+            pilot=pilot, rounds=rounds
+        )
+        may_learn = self.pilot > 0 and (rounds == 2 or (rounds is None and pilot is not None))
+        self._has_pilot = adaptive or (method == "auto" and guess is None and prior is None and may_learn)
         whole = self.range == (domain.low, domain.high)
         self._mean = Mean(domain, self.epsilon, mechanism or "auto", level) if whole else None
         self._belief = self._believe(guess, prior)
@@ -179,10 +217,6 @@ class RangeMean(Plan[NumberAnswer]):
         return Round(len(history) + 1, (self._main_channel(history),))
 
     @property
-    def _has_pilot(self) -> bool:
-        return self.adaptive or (self.method == "auto" and self._belief is None and self.pilot > 0)
-
-    @property
     def _blind(self) -> Belief:
         """What is believed before anything is known: people are everywhere alike."""
         return Belief.guess((self.range[1] - self.range[0]) / self.domain.width, 0.0)
@@ -202,7 +236,7 @@ class RangeMean(Plan[NumberAnswer]):
         if self.method == "direct":
             source = named(self.mechanism or "piecewise", self.epsilon)
             if source.alphabet < 64:
-                raise DiscreetError(f"direct needs a mechanism with many outputs; {source.name} has {source.alphabet}")
+                raise DiscreetError(f"direct needs at least 64 outputs; {source.name} has {source.alphabet}")
             return Channel("all", source, self.domain)
         if self.method == "distribution":
             return Channel("all", self._wave, self.domain)
@@ -255,7 +289,7 @@ class RangeMean(Plan[NumberAnswer]):
             return self._from_ratio(history, channel.mechanism, last)
         if self.method == "distribution":
             return self.from_distribution(history[-1])
-        return self._from_reports(channel, last)
+        return self._from_reports(history[-1].numeric("all"), last)
 
     def _from_ratio(self, history: History, source: Ranged, last: Tally) -> NumberAnswer:
         encoder = history[-1].round.channel("all").encoder
@@ -275,7 +309,7 @@ class RangeMean(Plan[NumberAnswer]):
         ]
         if not found.enough:
             interval = self.range
-            assumed.append("too few people in the range to say: the estimate is its middle, the interval all of it")
+            assumed.append("too few people in the range: the value is its middle, and the interval the whole range")
         bias = 0.0
         if isinstance(pilot, Window) and found.enough:
             seen = history[0].tally("pilot")
@@ -287,7 +321,7 @@ class RangeMean(Plan[NumberAnswer]):
             assumed.append(
                 f"people of the range outside [{encoder.region[0]:g}, {encoder.region[1]:g}] "
                 + ("answered as its nearest end" if encoder.clip else "were left out")
-                + ": the interval is wider by the bias that the pilot, give or take its own error, sees in that"
+                + ": the interval is widened by the bias that this may cause, as the pilot saw it"
             )
         details = self._counted(found.share, found.share_error, n) | {
             "standard_error": half * found.error,
@@ -300,19 +334,17 @@ class RangeMean(Plan[NumberAnswer]):
         value = middle + half * found.mean if found.enough else (self.range[0] + self.range[1]) / 2
         return self._estimate(value, interval, n, source.name, assumed, details)
 
-    def _from_reports(self, channel: Channel, tally: Tally) -> NumberAnswer:
-        mean, error, inside = range_estimate.direct(channel.mechanism, tally, *self._canonical)
+    def _from_reports(self, source: Numeric, tally: Tally) -> NumberAnswer:
+        mean, error, inside = range_estimate.direct(source, tally, *self._canonical)
         share, share_error = inside / tally.n, math.sqrt(max(inside, 1)) / tally.n
-        assumed = "reports are taken for values: a biased baseline, its interval is not to be trusted"
-        return self._from_baseline(
-            tally.n, f"direct/{channel.mechanism.name}", mean, error, share, share_error, assumed
-        )
+        assumed = "reports are treated as values: a biased baseline, whose interval does not contain the truth"
+        return self._from_baseline(tally.n, f"direct/{source.name}", mean, error, share, share_error, assumed)
 
     def from_distribution(self, answered: Answered) -> NumberAnswer:
         """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
         wave, tally = _asked_wave(answered, "all"), answered.tally("all")
         (share, mean), (share_error, error) = range_estimate.distribution(wave, tally, *self._canonical)
-        assumed = "the distribution is smooth: the interval does not hold the bias of the smoothing"
+        assumed = "the distribution is smooth: the interval does not account for the bias of the smoothing"
         figures = (float(mean), float(error), float(share), float(share_error))
         return self._from_baseline(tally.n, "distribution/square-wave", *figures, assumed)
 

@@ -1,24 +1,26 @@
-"""RangeMeans: several ranges in one collection, with one report a person.
+"""RangeMeans: several ranges in one collection, with one report per person.
 
-Either the participants are divided, a group for each range, or all of them answer by Square Wave and the one
-reconstructed distribution answers every range. The first has no bias and its error grows with the number of ranges; the
-second does not, but smooths. "auto" takes the smaller predicted squared error, summed over the ranges in units of
-their widths, for the number of users expected.
+Either people are divided into a group per range, or all of them answer by Square Wave and one reconstructed
+distribution answers every range. The first has no bias, but its error grows with the number of ranges; the second
+smooths. "auto" takes the smaller predicted squared error, summed over the ranges in units of their widths, for the
+number of people expected.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.families import require_numeric
+from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import RangeMeansAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round
+from discreet.plans.options import check_choice, check_whole
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answer import predicted_distribution
 from discreet.plans.range_mean.designs import Belief, predicted_variance
@@ -29,14 +31,22 @@ class RangeMeans(Plan[RangeMeansAnswer]):
 
     Parameters
     ----------
+    domain : Interval
+        What people hold; values outside are clipped.
     ranges : sequence of (low, high)
         At least one.
+    epsilon : float
+        Privacy of each person.
     method : str
-        "auto", "divide" (a group of people for each range, asked as by `RangeMean`) or "distribution".
-    users : int
-        How many participants are expected; only "auto" needs it.
+        "divide" (a group of people per range, asked as by `RangeMean`), "distribution", or "auto".
+    mechanism : str, optional
+        The mechanism for numbers inside "divide"; unless given, the one of least predicted variance.
+    level : float
+        Of the confidence intervals.
+    people : int
+        How many people are expected; only "auto" needs it.
     prior : sequence of float, optional
-        A histogram of the domain; uniform if not given.
+        A histogram of the domain; uniform unless given.
 
     Examples
     --------
@@ -58,25 +68,31 @@ class RangeMeans(Plan[RangeMeansAnswer]):
         mechanism: str | None = None,
         level: float = 0.95,
         *,
-        users: int = 100_000,
+        people: int = 100_000,
         prior: Sequence[float] | None = None,
     ) -> None:
         super().__init__(epsilon, level)
         if not ranges:
-            raise DiscreetError("ranges is empty; at least one range is needed")
-        if method not in ("auto", "divide", "distribution"):
-            raise DiscreetError(f"method is {method!r}; allowed are auto, divide and distribution")
-        self.domain, self.users, self.prior, self.mechanism = domain, users, prior, mechanism
+            raise DiscreetError("ranges must hold at least one range (low, high)")
+        check_choice("method", method, ("auto", "divide", "distribution"))
+        check_whole("people", people, 1)
+        self.domain, self.people, self.prior, self.mechanism = domain, people, prior, mechanism
         shared: dict[str, Any] = {"level": level, "pilot": 0.0, "prior": prior, "mechanism": mechanism}
-        shared["tailored"] = False  # a linear programme a range
+        shared["tailored"] = False  # it would be a linear programme per range
         self._divided = [RangeMean(domain, low, high, epsilon, **shared) for low, high in ranges]
         self.ranges = tuple(plan.range for plan in self._divided)
         self._joint = [RangeMean(domain, low, high, epsilon, "distribution", level=level) for low, high in ranges]
-        self.predicted: dict[str, float] = {}
-        self.method = method
-        if method == "auto":
-            self.predicted = self._predict()
-            self.method = min(self.predicted, key=lambda name: self.predicted[name])
+        self._asked = method
+
+    @cached_property
+    def predicted(self) -> dict[str, float]:
+        """What "auto" compares: the squared errors predicted for both methods; empty if the method was given."""
+        return self._predict() if self._asked == "auto" else {}
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """How the ranges are asked; "auto" is replaced by what it chose."""
+        return min(self.predicted, key=self.predicted.__getitem__) if self._asked == "auto" else self._asked
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; "auto" is written as what it chose."""
@@ -87,7 +103,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
             "method": self.method,
             "mechanism": self.mechanism,
             "level": self.level,
-            "users": self.users,
+            "people": self.people,
             "prior": None if self.prior is None else list(self.prior),
         }
 
@@ -101,16 +117,15 @@ class RangeMeans(Plan[RangeMeansAnswer]):
         masses = heights[bucket] / heights[bucket].sum()
         halves = np.array([(high - low) / self.domain.width for low, high in self.ranges])
         ends = [tuple(float(self.domain.encode([e]).inputs[0]) for e in pair) for pair in self.ranges]
-        joint = predicted_distribution(wave, masses, self.users, [(a, b) for a, b in ends])
+        joint = predicted_distribution(wave, masses, self.people, [(a, b) for a, b in ends])
         divided = 0.0
         for plan, (low, high) in zip(self._divided, ends, strict=True):
             source = self._channel(plan, "").mechanism
             if isinstance(source, Ranged):
                 belief = Belief.within(points, masses, low, high, (low, high), clip=True)
-                divided += predicted_variance(source, belief) * len(self.ranges) / self.users
-            else:
-                variance = require_numeric(source, "A mean of a range").worst_case_variance
-                divided += variance * len(self.ranges) / self.users
+                divided += predicted_variance(source, belief) * len(self.ranges) / self.people
+            elif isinstance(source, Numeric):
+                divided += source.worst_case_variance * len(self.ranges) / self.people
         return {"divide": divided, "distribution": float((joint / halves**2).sum())}
 
     @staticmethod
@@ -130,13 +145,13 @@ class RangeMeans(Plan[RangeMeansAnswer]):
     def estimate(self, history: History) -> RangeMeansAnswer:
         """Return an estimate for each range."""
         if len(history) != 1:
-            raise DiscreetError(f"{self.question} has one round")
-        if self.method == "distribution":
+            raise DiscreetError(f"range means take one round, not {len(history)}")
+        if "all" in history[0].tallies:
             found = [plan.from_distribution(history[0]) for plan in self._joint]
         else:
             found = [plan.estimate([_alone(history[0], str(k))]) for k, plan in enumerate(self._divided)]
         n = history[0].n
-        details: dict[str, Any] = {"predicted": self.predicted}
+        details: dict[str, Any] = {"predicted": self.__dict__.get("predicted", {})}
         return RangeMeansAnswer(
             question=self.question,
             ranges=self.ranges,
@@ -144,7 +159,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
             level=self.level,
             n=n,
             epsilon=self.epsilon,
-            method=self.method,
+            method="distribution" if "all" in history[0].tallies else "divide",
             assumed=tuple(dict.fromkeys(sentence for one in found for sentence in one.assumed)),
             details=details,
         )
