@@ -4,12 +4,14 @@
 
 - a test that needs an extra is skipped: `@pytest.mark.needs("scipy")`, or `pytestmark = pytest.mark.needs("numba")`
   for a whole file;
+- an example in a docstring that needs an extra is skipped when it says so (`MissingExtra`);
 - a file that imports an extra at its top, and the folders of `WHOLE` below, are not collected.
 
 Everywhere else the marker changes nothing: a missing extra is an error, never a skip.
 """
 
 import ast
+import doctest
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -70,3 +72,13 @@ def pytest_collection_modifyitems(config, items):
         for marker in item.iter_markers("needs"):
             if missing := [name for name in marker.args if not find_spec(name)]:
                 item.add_marker(pytest.mark.skip(reason=f"needs {', '.join(missing)}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    try:
+        return (yield)
+    except doctest.UnexpectedException as failure:
+        if item.config.getoption("--light") and type(failure.exc_info[1]).__name__ == "MissingExtra":
+            pytest.skip(str(failure.exc_info[1]))
+        raise

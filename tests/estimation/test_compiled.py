@@ -11,6 +11,8 @@ from discreet.estimation.two_phase import two_phase_em
 from discreet.mechanisms.registry import mechanism
 from discreet.operators import Band, Dense, Product, Sparse
 
+pytestmark = pytest.mark.needs("numba")
+
 BUCKETS = 64
 
 

@@ -62,6 +62,7 @@ def test_gradients(functional) -> None:
     assert functional.gradient(f) @ direction == pytest.approx(numeric, rel=tolerance)
 
 
+@pytest.mark.needs("scipy")
 def test_intervals() -> None:
     channel, truth = square_wave(1.0, 128), beta_histogram(128)
     counts = reports(channel, truth, 50_000, 2)
@@ -72,6 +73,7 @@ def test_intervals() -> None:
         assert wide.lower < functional(truth) < wide.upper
 
 
+@pytest.mark.needs("scipy")
 def test_mean_error_is_near_the_best_possible() -> None:
     """The affine decoding of Square Wave is unbiased for the mean: its error is what a posterior must not undercut."""
     channel, truth, n = square_wave(1.0, 128), beta_histogram(128), 50_000
@@ -84,6 +86,7 @@ def test_mean_error_is_near_the_best_possible() -> None:
     assert 0.5 * decoded / gain < posterior.standard_error < 1.1 * decoded / gain
 
 
+@pytest.mark.needs("scipy")
 def test_bad_inputs_are_refused() -> None:
     for make, message in (
         (lambda: Cdf(1.5), "x must be"),
@@ -123,6 +126,7 @@ def intervals(channel, counts, functionals, level: float = 0.95) -> list[Bounds]
     return [fitted.bounds(functional, level) for functional in functionals]
 
 
+@pytest.mark.needs("scipy")
 def test_intervals_choose() -> None:
     channel, truth = square_wave(1.0, 64), beta_histogram(64)
     counts = reports(channel, truth, 50_000, 2)
@@ -137,6 +141,7 @@ def test_intervals_choose() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("epsilon", [1.0, 2.5])
 @pytest.mark.parametrize("shape", [(5, 2), (2, 2), (2, 6)])
 def test_intervals_cover(epsilon: float, shape: tuple[float, float]) -> None:

@@ -6,6 +6,8 @@ import pytest
 from discreet.estimation.shapes import _betas, _shapes, averaged
 from discreet.plans.mean.adaptive import Adaptive
 
+pytestmark = pytest.mark.needs("scipy")
+
 KNOTS = np.linspace(-1, 1, 17)
 
 

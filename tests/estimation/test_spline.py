@@ -10,6 +10,8 @@ from discreet.estimation.spline import SplineModel, log_spline, softmax, spline_
 from discreet.metrics import kolmogorov_smirnov, wasserstein
 from discreet.operators import Band, Dense, Incidence, Stack
 
+pytestmark = pytest.mark.needs("scipy")
+
 CENTRES = (np.arange(256) + 0.5) / 256
 
 

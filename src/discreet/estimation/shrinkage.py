@@ -9,12 +9,13 @@ share of the posterior variance (the conditional law of normal numbers given the
 the raw estimate.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.extras import require
+from discreet.estimation.tails import gamma_probabilities
 
 SHAPES = np.geomspace(1e-4, 200, 33)
 """The values of a that are averaged; beyond either end a hardly matters."""
@@ -59,8 +60,6 @@ def shrink(raw: Floats, variance: Callable[[Floats], Floats]) -> Floats:
 
 def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """Integrate over cells: near zero the prior may have a peak, and the posterior is far from normal."""
-    gammainc = require("scipy.special", "scipy", "Frequencies as posterior means").gammainc
-
     top = min(1.0, (FAR + 6) * edge)
     ends = top * np.linspace(0, 1, CELLS + 1) ** 2  # finer towards zero
     middles = (ends[1:] + ends[:-1]) / 2
@@ -69,7 +68,7 @@ def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floa
     likely = np.exp(depth.min(axis=1, keepdims=True) - depth)  # evidence up to a factor, the same for all shapes
     found = []
     for shape in SHAPES:
-        masses = np.maximum(np.diff(gammainc(shape, shape * size * ends)), 1e-300)
+        masses = np.maximum(np.diff(gamma_probabilities(float(shape), shape * size * ends)[0]), 1e-300)
         total = likely @ masses
         mean = likely @ (masses * middles) / total
         found.append((np.log(total).sum(), mean, likely @ (masses * middles**2) / total - mean**2))
@@ -79,11 +78,10 @@ def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floa
 
 def _far(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
     """Take one step of the normal approximation: x + s^2 (log prior)'(x)."""
-    gammaln = require("scipy.special", "scipy", "Frequencies as posterior means").gammaln
-
     shape = SHAPES[:, None]
+    constants = np.array([math.lgamma(value) for value in SHAPES])[:, None]
     noise = np.broadcast_to(variance(np.minimum(raw, 1.0)), (SHAPES.size, raw.size))
-    density = (shape - 1) * np.log(raw) + shape * np.log(shape * size) - shape * size * raw - gammaln(shape)
+    density = (shape - 1) * np.log(raw) + shape * np.log(shape * size) - shape * size * raw - constants
     step = noise * ((shape - 1) / raw - shape * size)
     bound = 3 * np.sqrt(noise)
     return density.sum(axis=1), raw + np.clip(step, -bound, bound), noise

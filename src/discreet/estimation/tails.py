@@ -1,6 +1,10 @@
-"""Tail probabilities of test statistics, without scipy."""
+"""Probabilities of normal, chi-square and Gamma variables, without scipy."""
 
 import math
+
+import numpy as np
+
+from discreet.arrays import Floats
 
 ACCURACY = 1e-15
 """Relative size below which further terms are left out."""
@@ -20,35 +24,61 @@ def normal_tail(z: float) -> float:
 def chi_square_tail(statistic: float, degrees: float) -> float:
     """Return P(X > statistic) for a chi-square variable X with these degrees of freedom.
 
-    This is the regularised incomplete gamma function Q(a, x) at a = degrees / 2, x = statistic / 2: by its power series
-    for small x, and by its continued fraction for large x [Abramowitz and Stegun, 6.5.29 and 6.5.31].
-
     Examples
     --------
     >>> round(chi_square_tail(3.841, 1), 4)
     0.05
     """
-    a, x = degrees / 2, statistic / 2
-    if x <= 0:
-        return 1.0
-    scale = math.exp(a * math.log(x) - x - math.lgamma(a))
-    if x < a + 1:
-        term = total = 1 / a
-        n = a
-        while term > ACCURACY * total:
-            n += 1
-            term *= x / n
-            total += term
-        return max(0.0, 1.0 - scale * total)
-    # Lentz's method: the ratios of successive numerators and denominators of the continued fraction.
-    b = x + 1 - a
-    numerators, denominators = math.inf, 1 / b
-    fraction, k, factor = denominators, 0, 0.0
-    while abs(factor - 1) > ACCURACY:
+    return float(gamma_probabilities(degrees / 2, np.array([statistic / 2]))[1][0])
+
+
+def gamma_probabilities(shape: float, x: Floats) -> tuple[Floats, Floats]:
+    """Return P(X ≤ x) and P(X > x) for a Gamma variable X of this shape and scale one.
+
+    By the power series of the incomplete gamma function for small x, and its continued fraction for large x
+    [Abramowitz and Stegun, 6.5.29 and 6.5.31].
+
+    Examples
+    --------
+    >>> below, above = gamma_probabilities(1.0, np.array([0.0, 1.0]))  # the exponential distribution
+    >>> below.round(4), above.round(4)
+    (array([0.    , 0.6321]), array([1.    , 0.3679]))
+    """
+    below, above = np.zeros(x.shape), np.ones(x.shape)
+    small = (x > 0) & (x < shape + 1)
+    large = x >= shape + 1
+    with np.errstate(divide="ignore", under="ignore"):
+        scale = np.exp(shape * np.log(np.maximum(x, 0.0)) - x - math.lgamma(shape))
+    if small.any():
+        below[small] = scale[small] * _series(shape, x[small])
+        above[small] = 1.0 - below[small]
+    if large.any():
+        above[large] = scale[large] * _fraction(shape, x[large])
+        below[large] = 1.0 - above[large]
+    return below, above
+
+
+def _series(shape: float, x: Floats) -> Floats:
+    """Return Σ_n x^n / (shape (shape + 1) … (shape + n))."""
+    term = np.full(x.shape, 1 / shape)
+    total, n = term.copy(), shape
+    while (term > ACCURACY * total).any():
+        n += 1
+        term *= x / n
+        total += term
+    return total
+
+
+def _fraction(shape: float, x: Floats) -> Floats:
+    """Return the continued fraction 1/(x + 1 - a - 1 (1 - a)/(x + 3 - a - …)), by Lentz's method."""
+    b = x + 1 - shape
+    numerators, denominators = np.full(x.shape, np.inf), 1 / b
+    fraction, factor, k = denominators.copy(), np.zeros(x.shape), 0
+    while (np.abs(factor - 1) > ACCURACY).any():
         k += 1
-        b += 2
-        denominators = 1 / (b - k * (k - a) * denominators)
-        numerators = b - k * (k - a) / numerators
+        b = b + 2
+        denominators = 1 / (b - k * (k - shape) * denominators)
+        numerators = b - k * (k - shape) / numerators
         factor = numerators * denominators
         fraction *= factor
-    return scale * fraction
+    return fraction
