@@ -162,7 +162,9 @@ def invite(
 @group.command("answer", epilog=examples("discreet campaign answer ID 42 --ledger ledger.jsonl --limit 2"))
 def answer(
     campaign: Identifier,
-    value: Annotated[str, typer.Argument(help="A number, a label, or a JSON list of numbers; it stays on this machine.")],
+    value: Annotated[
+        str, typer.Argument(help="A number, a label or a JSON list of numbers; it stays on this machine.")
+    ],
     ledger: Annotated[Path, typer.Option(help="Your ledger; created if missing.")] = Path("ledger.jsonl"),
     limit: Annotated[float | None, typer.Option(help="The most ε you will spend over all campaigns.")] = None,
     ticket: Annotated[str | None, typer.Option(help="Your invitation ticket, if the campaign needs one.")] = None,
