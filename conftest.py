@@ -27,8 +27,8 @@ EXTRAS = {
 BESIDE = {"discreet_papers", "discreet_benchmarks", "site_tools"}
 """Packages of this repository that need extras and are not part of discreet."""
 WHOLE = (
-    "papers", "benchmarks", "docs", "src/discreet/service", "tests/service", "src/discreet/drivers/files",
-    "src/discreet/drivers/spark.py", "src/discreet/drivers/streams.py", "src/discreet/optimize", "tests/optimize",
+    "papers", "benchmarks", "docs", "src/discreet/service", "tests/service", "src/discreet/drivers", "tests/drivers",
+    "src/discreet/optimize", "tests/optimize",
 )  # fmt: skip
 """Folders and files that need an extra as a whole."""
 

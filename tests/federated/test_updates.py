@@ -20,7 +20,7 @@ from discreet.privacy.ledger import BudgetError, rational
 MEAN = [name for name, entry in entries().items() if entry.question == "mean" and not entry.needs]
 
 
-@pytest.mark.parametrize("method", [*MEAN, "auto"])
+@pytest.mark.parametrize("method", [*MEAN, pytest.param("auto", marks=pytest.mark.needs("scipy"))])
 def test_the_estimate_is_unbiased_and_its_standard_error_is_right(method):
     design = Updates(6, 2.0, 0.5, coordinates=2, method=method)
     truth = np.array([0.5, -0.5, 0.05, 0.0, 0.2, -0.1])
@@ -73,6 +73,7 @@ def test_k_answers_together_keep_epsilon(epsilon, k):
     assert k * design.mechanism.certificate.epsilon <= epsilon * (1 + 1e-12)
 
 
+@pytest.mark.needs("scipy")
 def test_the_default_has_less_variance_near_zero_than_any_mechanism_of_the_papers():
     inputs = np.array([0.0, 0.03, 0.1])
     for epsilon in (1.0, 2.5, 5.0):
@@ -105,6 +106,14 @@ def test_a_million_coordinates_cost_what_was_sent():
     assert np.flatnonzero(design.estimate(tally).values).size <= 3
 
 
+@pytest.mark.needs("scipy")
+def test_the_default_is_better_near_zero_and_worse_at_the_ends():
+    best, rival = small_inputs(5.0), dc.mechanism("piecewise-sub", epsilon=5)
+    assert best.variance(0.0) < 0.6 * rival.variance(0.0)
+    assert best.worst_case_variance > rival.worst_case_variance
+
+
+@pytest.mark.needs("scipy")
 def test_a_message_is_integers_only():
     sent = Updates(4, 1.0, 0.3, coordinates=2).privatize([0.1, 0.2, 0.3, 0.4])
     assert sent.coordinates.dtype.kind == "i"
@@ -142,7 +151,7 @@ def test_k_answers_at_full_epsilon_are_refused():
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_a_number_that_is_not_finite_is_refused_and_no_value_quoted(bad):
-    design = Updates(3, 5.0, 0.3)
+    design = Updates(3, 5.0, 0.3, method="duchi")
     with pytest.raises(DomainError) as caught:
         design.privatize([0.1234, bad, 0.2])
     assert "finite" in str(caught.value)
@@ -152,7 +161,7 @@ def test_a_number_that_is_not_finite_is_refused_and_no_value_quoted(bad):
 @pytest.mark.parametrize("bad", [[0.1], [[0.1, 0.2, 0.3]], ["a", "b", "c"], [None, None, None], [True, False, True]])
 def test_other_shapes_and_types_are_refused(bad):
     with pytest.raises(DomainError):
-        Updates(3, 5.0, 0.3).privatize(bad)
+        Updates(3, 5.0, 0.3, method="duchi").privatize(bad)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +196,7 @@ def test_an_average_needs_somebody_of_the_same_design():
         design.estimate(Updates(5, 1.0, 0.3, method="duchi").tally([]))
 
 
+@pytest.mark.needs("scipy")
 def test_designs_travel_and_are_verified():
     design = Updates(22, 5.0, 0.3, coordinates=2)
     again = Updates.from_json(design.to_json())
@@ -209,6 +219,7 @@ def test_designs_travel_and_are_verified():
 # -- the device -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("scipy")
 def test_fifty_rounds_at_five_are_two_hundred_and_fifty():
     device = UpdateClient(Updates(22, 5.0, 0.3), Ledger(limit=250), "phone", "gamma")
     for number in range(1, 51):

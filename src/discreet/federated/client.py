@@ -30,7 +30,7 @@ class UpdateClient:
 
     Examples
     --------
-    >>> device = UpdateClient(Updates(dimension=3, epsilon=5, range=0.3), Ledger(limit=10), "phone", "gamma")
+    >>> device = UpdateClient(Updates(3, epsilon=5, range=0.3, method="duchi"), Ledger(limit=10), "phone", "gamma")
     >>> sent = device.answer([0.1, 0.0, -0.2], round=1)
     >>> sent = device.answer([0.1, 0.0, -0.1], round=2)
     >>> device.answer([0.0, 0.0, -0.1], round=3)
