@@ -3,12 +3,15 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from discreet.checks import check_mechanism
 from discreet.mechanisms import registry
 
 TEXT = (Path(__file__).parent.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.needs("scipy")
 def test_the_example_is_short_and_passes_the_battery(monkeypatch):
     code = re.search(r"<!-- mechanism-example -->\s*```python\n(.*?)```", TEXT, re.DOTALL).group(1)
     assert len(code.strip().splitlines()) <= 20

@@ -7,6 +7,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import entries
 
@@ -31,6 +33,7 @@ def table() -> str:
     return "\n".join(["", *lines, *(line for _, line in sorted(rows)), "", ""])
 
 
+@pytest.mark.needs("scipy")
 def test_the_table_is_the_registry():
     text = README.read_text(encoding="utf-8")
     wanted = table()
