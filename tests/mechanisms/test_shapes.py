@@ -14,10 +14,11 @@ from tests.marks import needs_matplotlib, needs_scipy
 import discreet as dc
 from discreet.mechanisms.families import Categorical, Numeric, Oracle
 from discreet.mechanisms.registry import NumericName, OracleName, build, entries
+from discreet.mechanisms.shapes.lattice import lattice
 from discreet.mechanisms.shapes.mixture import COIN, mix
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary, unary
-from discreet.mechanisms.shapes.window import NumericWindow, categorical_window, flat_weights, flat_window, lattice
+from discreet.mechanisms.shapes.window import NumericWindow, categorical_window, flat_weights, flat_window
 from discreet.operators import spread
 from discreet.privacy.exact import TOTAL, exp_below
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet import compiling, wire
 from discreet.arrays import AnyArray, Counts, Floats, Words
-from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
+from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.exact import check_epsilon
@@ -363,21 +363,3 @@ class Mechanism(ABC):
             "report_bytes": self.report_bytes,
             "kind": self.kind,
         }
-
-
-def one_dimension(x: Any) -> AnyArray:
-    """Return inputs as an array of one dimension."""
-    try:
-        values = np.asarray(x)
-    except ValueError:
-        raise DomainError("inputs must be a list of single values, not of lists that differ in length") from None
-    if values.ndim != 1:
-        raise DomainError(f"inputs must have one dimension, not the shape {values.shape}")
-    return values
-
-
-def first_outside(values: AnyArray, low: float, high: float) -> int | None:
-    """Return the index of the first value that is not between low and high (NaN never is), or None."""
-    if not values.size or (values.min() >= low and values.max() <= high):
-        return None
-    return int(np.flatnonzero(~((values >= low) & (values <= high)))[0])

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from discreet.arrays import AnyArray, Counts, Floats
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms.base import Mechanism, first_outside, one_dimension
+from discreet.mechanisms.base import Mechanism
 from discreet.tallies import Tally
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Numeric(Mechanism):
                 f"inputs of {self.name} must be numbers between -1 and 1, not of type {values.dtype.type.__name__}"
             )
         values = np.ascontiguousarray(values, dtype=np.float64)
-        bad = first_outside(values, -1.0, 1.0)
+        bad = _first_outside(values, -1.0, 1.0)
         if bad is not None:
             raise DomainError(f"input {bad} of {self.name} must be a number between -1 and 1")
         return values
@@ -168,7 +168,7 @@ class Categorical(Mechanism):
         allowed = f"whole numbers between 0 and {self.size - 1}"
         if values.dtype.kind not in "iu":
             raise DomainError(f"inputs of {self.name} must be {allowed}, not of type {values.dtype.type.__name__}")
-        bad = first_outside(values, 0, self.size - 1)
+        bad = _first_outside(values, 0, self.size - 1)
         if bad is not None:
             raise DomainError(f"input {bad} of {self.name} is outside what is allowed: {allowed}")
         return np.ascontiguousarray(values)
@@ -254,3 +254,21 @@ def require_oracle(mechanism: Mechanism, purpose: str) -> Oracle:
     if not isinstance(mechanism, Oracle):
         raise DiscreetError(f"{purpose} needs a frequency oracle, not {mechanism.name}")
     return mechanism
+
+
+def one_dimension(x: Any) -> AnyArray:
+    """Return inputs as an array of one dimension."""
+    try:
+        values = np.asarray(x)
+    except ValueError:
+        raise DomainError("inputs must be a list of single values, not of lists that differ in length") from None
+    if values.ndim != 1:
+        raise DomainError(f"inputs must have one dimension, not the shape {values.shape}")
+    return values
+
+
+def _first_outside(values: AnyArray, low: float, high: float) -> int | None:
+    """Return the index of the first value that is not between low and high (NaN never is), or None."""
+    if not values.size or (values.min() >= low and values.max() <= high):
+        return None
+    return int(np.flatnonzero(~((values >= low) & (values <= high)))[0])

@@ -14,8 +14,9 @@ import math
 from discreet.errors import DiscreetError
 from discreet.mechanisms.numeric.square_wave import wave_width
 from discreet.mechanisms.registry import register
+from discreet.mechanisms.shapes.lattice import lattice
 from discreet.mechanisms.shapes.profile import profile_weights
-from discreet.mechanisms.shapes.window import NumericWindow, lattice
+from discreet.mechanisms.shapes.window import NumericWindow
 from discreet.privacy.exact import check_epsilon
 
 

@@ -11,7 +11,8 @@ Prefer `hybrid-np` up to epsilon = 6.46 and `piecewise-opt` above.
 import math
 
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.window import NumericWindow, flat_window, lattice
+from discreet.mechanisms.shapes.lattice import lattice
+from discreet.mechanisms.shapes.window import NumericWindow, flat_window
 from discreet.privacy.exact import check_epsilon
 
 

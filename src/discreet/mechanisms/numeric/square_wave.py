@@ -10,7 +10,8 @@ Square Wave of PrivRM (privrm, appendix C). Below epsilon = 1e-3 the formula los
 import math
 
 from discreet.mechanisms.registry import register
-from discreet.mechanisms.shapes.window import NumericWindow, flat_window, lattice
+from discreet.mechanisms.shapes.lattice import lattice
+from discreet.mechanisms.shapes.window import NumericWindow, flat_window
 from discreet.privacy.exact import check_epsilon
 
 

@@ -30,8 +30,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Floats, Words
 from discreet.errors import DiscreetError, DomainError, PrivacyError
-from discreet.mechanisms.base import Mechanism, one_dimension
-from discreet.mechanisms.families import Numeric, largest_variance
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Numeric, largest_variance, one_dimension
 from discreet.mechanisms.kernels.guides import threshold_guide
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.mechanisms.shapes.table import Table

@@ -4,7 +4,7 @@ Position s may send every cell; the cells s .. s+H-1 have larger weights (all `h
 weight `low`. K = positions + H - 1. Because the window is the same everywhere, E[cell | s] is affine in s, so an
 affine decoding is exactly unbiased, and every ratio is at most max(profile)/low: the whole certificate.
 
-Whole numbers that sum to exactly 2^48 for every row exist when gcd(H, K - H) = 1 (`lattice` finds a lattice with
+Whole numbers that sum to exactly 2^48 for every row exist when gcd(H, K - H) = 1 (`shapes.lattice` finds one with
 the wanted proportion). PM, PM-sub, PM-opt and Square Wave differ only in H/K (`NumericWindow`). Over categories the
 window is discrete Square Wave (`CategoricalWindow`) or, with H = 1, k-ary randomised response (`RandomizedResponse`).
 """
@@ -12,7 +12,7 @@ window is discrete Square Wave (`CategoricalWindow`) or, with H = 1, k-ary rando
 import math
 from abc import abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -32,10 +32,6 @@ from discreet.wire import Fields
 
 if TYPE_CHECKING:
     from discreet.operators import Band, Operator
-
-POSITIONS = 1024
-"""The default lattice over [-1, 1] has at least this many positions: 2 bytes per report, and less than 0.1 % more
-variance than the continuous mechanism."""
 
 LARGEST_LATTICE = 1 << 16
 """A numeric window has at most this many reports, which fit in two bytes; a finer lattice would gain nothing."""
@@ -310,42 +306,6 @@ def flat_weights(epsilon: float, positions: int, width: int) -> tuple[int, int]:
             f"exact, not {width}"
         )
     return two_weights(epsilon, width, positions - 1)
-
-
-def lattice(proportion: float, positions: int | None = None) -> tuple[int, int]:
-    """Return (positions, width) with width/(positions-1) closest to ``proportion`` and exact weights possible.
-
-    With ``positions`` given, only the width is chosen. Otherwise the lattice has at least 1024 positions, and enough
-    for a narrow window to have 8 cells (up to 4096 positions). Up to an eighth more are tried: this meets the
-    proportion within about 1e-5, where a fixed lattice would miss it by up to half a cell.
-    """
-    if not 0 < proportion <= 16:
-        raise DiscreetError(
-            f"a window must be more than 0 and at most 16 times as wide as the domain, not {proportion} times"
-        )
-    least = min(max(POSITIONS, math.ceil(8 / proportion)), 4 * POSITIONS)
-    counts = range(least, least + least // 8 + 1) if positions is None else (positions,)
-    best: tuple[float, int, int] | None = None
-    for count in counts:
-        ideal = max(1.0, proportion * (count - 1))
-        width = next(w for w in _outwards(ideal) if math.gcd(w, count - 1) == 1)
-        candidate = (abs(width / (count - 1) - proportion), count, width)
-        best = candidate if best is None else min(best, candidate)
-    assert best is not None
-    return best[1], best[2]
-
-
-def _outwards(ideal: float) -> Iterator[int]:
-    """Yield whole numbers from 1 in order of their distance from ``ideal``."""
-    low = math.floor(ideal)
-    high = low + 1
-    while True:
-        if low >= 1 and ideal - low <= high - ideal:
-            yield low
-            low -= 1
-        else:
-            yield high
-            high += 1
 
 
 def flat_window(name: str, epsilon: float, positions: int, width: int) -> NumericWindow:
