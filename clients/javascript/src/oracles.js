@@ -63,10 +63,10 @@ export class Unary extends BitVector {
     this.digits = fields.integer("digits", 1, 48);
     const one = 2 ** this.digits;
     if (!(this.hit > 0 && this.hit < TOTAL && this.ones > 0 && this.ones < one)) {
-      throw new PrivacyError("a bit has probability 0 or 1; a bit that is not randomised tells everything");
+      throw new PrivacyError("every bit must be randomised: none may have probability 0 or 1");
     }
     const [p, q, notP, notQ] = [this.hit, this.ones, TOTAL - this.hit, one - this.ones].map(BigInt);
-    if (p * BigInt(one) <= q * BigInt(TOTAL)) throw new WireError("p is not above q: the reports carry no information");
+    if (p * BigInt(one) <= q * BigInt(TOTAL)) throw new WireError("p must be above q, or the reports carry no information");
     this.wordsPerReport = 1 + Math.ceil(this.size / 64) * this.digits;
     this.certify(new Ratio(p * notQ, q * notP));
   }
@@ -103,7 +103,7 @@ export class Unary extends BitVector {
  */
 function twoLevels(hit, inside, outside, uneven) {
   const [high, low] = [BigInt(hit) * BigInt(outside), BigInt(TOTAL - hit) * BigInt(inside)];
-  if (high <= low) throw new WireError("a report for the true category is not likelier than another");
+  if (high <= low) throw new WireError("the true category must be the likeliest report");
   return new Ratio(high * uneven[0], low * uneven[1]);
 }
 
@@ -307,7 +307,7 @@ export class Sketch extends Mechanism {
     this.size = fields.integer("size", 2, 2 ** 24);
     this.hashes = fields.integer("hashes", 1, 2 ** 16);
     this.seed = fields.integer("seed", 0, Number.MAX_SAFE_INTEGER);
-    if (![this.hashes, size].every(isPowerOfTwo)) throw new WireError("hashes or width is not a power of two");
+    if (![this.hashes, size].every(isPowerOfTwo)) throw new WireError("hashes and width must be powers of two");
     this.bits = this.size <= 2 ** 16 ? 16 : 24;
     this.wordsPerReport = 1 + this.unary.wordsPerReport;
     this.certify(this.unary.certificate.ratio);

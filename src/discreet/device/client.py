@@ -74,7 +74,7 @@ class Collector(Connection):
         opens, closes : date or ISO text, optional
             First and last day.
         minimum : int, optional
-            Nothing is shown below so many reports; the collector's own minimum unless given.
+            The fewest reports from which results are shown; the collector's own minimum unless given.
         people : int, optional
             How many people are expected; plans of several rounds need it to divide them.
         admission : str

@@ -34,7 +34,7 @@ class Ledger(Accounts):
     Parameters
     ----------
     path : path, optional
-        JSON-lines file; made if missing. In memory unless given.
+        JSON-lines file, created if it does not exist. In memory unless given.
     limit : number or fraction, optional
         The most that one person may spend. For an existing file it must be what the file says.
 

@@ -173,7 +173,7 @@ class StreamTally:
 
 
 def consume(messages: Iterable[Message], stream: StreamTally, every: int = 1000) -> int:
-    """Count messages, save after ``every`` so many and at the end; return how many were counted.
+    """Count messages, save after each ``every`` of them and at the end; return how many were counted.
 
     Messages with impossible reports are refused. Start them at ``stream.offsets``; earlier ones do no harm.
     """

@@ -50,7 +50,7 @@ class UpdateClient:
         return self.ledger.spent(self.subject)
 
     def preview(self, round: int) -> Composition:
-        """Return what a round would cost, so that nobody trains for nothing."""
+        """Return what a round would cost, to be asked before training."""
         return self.ledger.preview(self.subject, self.campaign, self.design.epsilon, round=round)
 
     def answer(self, update: Any, round: int, entropy: Entropy | None = None) -> PrivateUpdate:

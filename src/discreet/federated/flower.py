@@ -55,7 +55,7 @@ class UpdateMod:
     design : Updates
         The same as the server's (`Updates.from_json` verifies one that came from there).
     ledger : path
-        File that remembers what this device has spent; made if missing. Memory would forget between processes.
+        File that remembers what this device has spent, created if it does not exist.
     limit : number or fraction
         The most that the device may spend, over all rounds.
     campaign : str

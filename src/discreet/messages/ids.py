@@ -1,4 +1,4 @@
-"""Report ids: 16 bytes that name one report, and how a collector makes sure that nobody chooses theirs.
+"""Report ids: 16 bytes that name one report, and how a collector prevents people from choosing their own.
 
 The id decides which channel a report answers (`discreet.plans.assignment`) and the public coin of a hashing oracle. So
 a collector hands ids out (*issued* ids carry a mark that only the collector can make) or spends an invitation *ticket*

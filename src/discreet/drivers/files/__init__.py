@@ -74,7 +74,7 @@ def privatize_file(
     entropy : Entropy, optional
         For tests; the operating system's unless given.
     progress : callable, optional
-        Told the rows done and their number, if known.
+        Called with the rows done so far and their total, if known.
     threads : int, optional
         One per core unless given; a given entropy is used by one.
     """
@@ -129,7 +129,7 @@ def estimate_file(
     *paths : path
         Files that `privatize_file` wrote, or that `discreet.drivers.spark` wrote; folders and patterns of them.
     progress : callable, optional
-        Told the rows done and their number, if known.
+        Called with the rows done so far and their total, if known.
     threads : int, optional
         One per core unless given.
 

@@ -30,7 +30,7 @@ _SUFFIXES = {
 }
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
 Progress = Callable[[int, int | None], None]
-"""Called with the rows done so far and their number, where it is known."""
+"""Called with the rows done so far and their total, or None where it is not known."""
 
 
 def format_of(path: Path) -> str:

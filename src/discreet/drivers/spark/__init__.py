@@ -73,17 +73,16 @@ def privatize_frame(
     missing : str
         "drop" leaves missing values out, "error" stops.
     person : str, optional
-        Column that tells people apart, of use for plans of several rounds only: who is asked in which round is a keyed
-        hash of it, so that a row which Spark computes again is never asked twice. Without one, the columns are
-        checkpointed together with random numbers: in the checkpoint directory of the SparkContext, which a cluster
-        therefore needs.
+        Column that tells people apart; only plans of several rounds need one. Who is asked in which round is a keyed
+        hash of it, so that a row which Spark computes again is never asked twice. Without it the columns are
+        checkpointed together with random numbers, which on a cluster needs the SparkContext's checkpoint directory.
     format : str
         Any format that Spark writes: "parquet", "delta", …
 
     Returns
     -------
     pyspark.sql.DataFrame
-        Reads what was written; it can be used as often as you like.
+        Reads what was written, and draws no new reports.
     """
     session = _session(frame)
     collection = Collection(questions, budget, epsilon)

@@ -178,7 +178,7 @@ class WordSource(Protocol):
     """Where the words come from that decide who is asked what: an `Entropy`, or `Drawn` beforehand."""
 
     def words(self, count: int) -> Words:
-        """Return the next word of each of so many rows."""
+        """Return the next words, one for each of ``count`` rows."""
         ...
 
 
