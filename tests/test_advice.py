@@ -18,7 +18,7 @@ WAGE = dc.Interval(0, 100_000)
 
 def test_means_are_ranked_by_worst_case_and_minimax_leads():
     for epsilon in (0.5, 1.0, 3.0):
-        advice = dc.advise("mean", epsilon=epsilon, users=5000)
+        advice = dc.advise("mean", epsilon=epsilon, people=5000)
         assert advice.best.method == "minimax"
         errors = [option.error for option in advice]
         assert np.allclose(errors, sorted(errors), rtol=1e-5)
@@ -27,9 +27,9 @@ def test_means_are_ranked_by_worst_case_and_minimax_leads():
 
 
 def test_people_needed_are_those_that_give_the_error():
-    advice = dc.advise("mean", epsilon=1, users=1000, domain=WAGE, error=500.0)
+    advice = dc.advise("mean", epsilon=1, people=1000, domain=WAGE, error=500.0)
     for option in advice:
-        again = dc.advise("mean", epsilon=1, users=option.users_needed, domain=WAGE)
+        again = dc.advise("mean", epsilon=1, people=option.people_needed, domain=WAGE)
         predicted = next(o.error for o in again if o.method == option.method)
         assert predicted <= 500.0
         assert predicted > 500.0 * 0.999
@@ -37,7 +37,7 @@ def test_people_needed_are_those_that_give_the_error():
 
 def test_a_prior_ranks_by_expected_variance_and_adds_the_adaptive_mechanism():
     prior = np.exp(-(np.linspace(-1, 1, 40) ** 2) * 30)
-    advice = dc.advise("mean", epsilon=3, users=1000, prior=prior)
+    advice = dc.advise("mean", epsilon=3, people=1000, prior=prior)
     assert advice.best.method == "adaptive-additive"
     assert advice.plan().round([]).channels[0].mechanism.name == "adaptive-additive"
     assert {"aaa", "np-aaa"} <= {option.method for option in advice if option.rounds == 2}
@@ -228,10 +228,10 @@ def test_populations():
 def test_people_needed_for_a_distribution_give_that_error():
     about = {"domain": NUMBER, "bins": 32, "shape": "skewed", "methods": ["square-wave-em"]}
     advice = dc.advise("distribution", 2.0, 1000, error=1.0, repeats=20, **about)
-    again = dc.advise("distribution", 2.0, advice.best.users_needed, repeats=20, **about)
+    again = dc.advise("distribution", 2.0, advice.best.people_needed, repeats=20, **about)
     assert 0.75 < again.best.error < 1.3
     smoothed = about | {"methods": ["square-wave-ems"]}  # its smoothing stays, however many people there are
-    assert dc.advise("distribution", 2.0, 100_000, error=0.01, repeats=4, **smoothed).best.users_needed is None
+    assert dc.advise("distribution", 2.0, 100_000, error=0.01, repeats=4, **smoothed).best.people_needed is None
 
 
 def test_the_epsilon_needed_for_a_range_mean_is_on_the_curve():
@@ -266,7 +266,7 @@ def test_the_epsilon_needed_is_the_least_that_reaches_the_error():
 
 
 def test_frequencies():
-    advice = dc.advise("frequency", epsilon=1, users=1000, domain=dc.Categories(list("abcdefgh")))
+    advice = dc.advise("frequency", epsilon=1, people=1000, domain=dc.Categories(list("abcdefgh")))
     assert advice.best.method == "subset-selection"
     assert json.loads(json.dumps(advice.to_dict()))["options"][0]["bits"] > 0
     assert "people" in str(advice)
@@ -275,22 +275,22 @@ def test_frequencies():
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: dc.advise("colour", epsilon=1), "question is 'colour'"),
+        (lambda: dc.advise("colour", epsilon=1), "question must be .* not 'colour'"),
         (lambda: dc.advise("mean", epsilon=0), "epsilon must be"),
-        (lambda: dc.advise("mean", epsilon=1, users=0), "users is 0"),
-        (lambda: dc.advise("mean", epsilon=1, error=-1), "error is -1"),
+        (lambda: dc.advise("mean", epsilon=1, people=0), "people must be .* not 0"),
+        (lambda: dc.advise("mean", epsilon=1, error=-1), "error must be .* not -1"),
         (lambda: dc.advise("mean", epsilon=1, domain=dc.Categories(["a", "b"])), "Interval"),
         (lambda: dc.advise("mean", epsilon=1, prior=[-1, 2]), "prior"),
         (lambda: dc.advise("frequency", epsilon=1), "size"),
-        (lambda: dc.advise("frequency", epsilon=1, size=1), "size is 1"),
+        (lambda: dc.advise("frequency", epsilon=1, size=1), "size must be .* not 1"),
         (lambda: dc.advise("means", epsilon=1, domain=[]), "at least one Interval"),
-        (lambda: dc.advise("distribution", epsilon=1, shape="round"), "shape is 'round'"),
+        (lambda: dc.advise("distribution", epsilon=1, shape="round"), "shape must be .* not 'round'"),
         (lambda: dc.advise("distribution", epsilon=1, shape="bell", prior=[1]), "one of them"),
         (lambda: dc.advise("distribution", epsilon=1, bins=1), "bins must be .* not 1"),
-        (lambda: dc.advise("distribution", epsilon=1, methods=["magic"]), "methods is"),
+        (lambda: dc.advise("distribution", epsilon=1, methods=["magic"]), "methods must be among"),
         (lambda: dc.advise("distribution", epsilon=1, level=2), "level must be .* not 2"),
         (lambda: dc.advise("range-mean", epsilon=1), "low=… and high=…"),
-        (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=0.5), "range"),
+        (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=0.5), "low must be below high"),
         (lambda: dc.advise("range-mean", epsilon=1, low=0.5, high=1, prior=[1, 0, 0]), "nobody is expected"),
         (lambda: dc.advise("variance", epsilon=1, sample=[1.0, float("nan")]), "value 1 must be a finite number"),
     ],

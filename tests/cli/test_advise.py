@@ -21,7 +21,7 @@ def test_a_mean_with_plan_and_plot(tmp_path):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert found["options"][0]["method"] == "minimax"
-    assert found["options"][0]["users_needed"] > 1000
+    assert found["options"][0]["people_needed"] > 1000
     assert 1 < found["epsilon_needed"] < 3
     assert found["if_shuffled"]["epsilon"] < 1
     assert read_plan(json.loads(plan.read_text())).method == "minimax"
@@ -72,12 +72,12 @@ def test_it_asks_for_what_is_missing(monkeypatch):
         (("advise", "frequency", "--epsilon", "1", "--people", "10"), "size is missing"),
         (("advise", "colour", "--low", "0", "--high", "1", "--epsilon", "1", "--people", "10"), "not 'colour'"),
         (("advise", "mean", "--low", "1", "--high", "0", "--epsilon", "1", "--people", "10"), "low must be below high"),
-        ((*MEAN[:-1], "0"), "users is 0"),
-        ((*MEAN, "--error", "-1"), "error is -1"),
+        ((*MEAN[:-1], "0"), "people must be a whole number"),
+        ((*MEAN, "--error", "-1"), "error must be a positive number, not -1"),
         ((*MEAN, "--plot", "x.nonsense"), "plot file"),
         ((*MEAN, "--sample", "missing.csv", "--column", "age"), "does not exist"),
         ((*MEAN, "--sample", "missing.csv"), "needs the --column"),
-        ((*MEAN, "--shape", "round"), "shape is 'round'"),
+        ((*MEAN, "--shape", "round"), "shape must be one of"),
         (("advise", "range-mean", *MEAN[2:]), "from is missing"),
     ],
 )

@@ -1,4 +1,4 @@
-"""advise, epsilon_needed, error_curve: rank the methods; what a wanted error takes; the error at other places."""
+"""advise, epsilon_needed, error_curve: rank the methods, find what a wanted error takes, and compare epsilons."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.advice.base import Advice, Option
-from discreet.advice.candidates import MOST_USERS, Ask, Candidate, ask, check_error, check_users
+from discreet.advice.candidates import MOST_PEOPLE, Ask, Candidate, ask, check_error, check_people
 from discreet.advice.exact import frequency_candidates, mean_candidates, means_candidates, two_round_candidates
 from discreet.advice.ranges import range_candidates
 from discreet.advice.rehearsal import (
@@ -18,25 +18,28 @@ from discreet.advice.rehearsal import (
     rehearse,
     variance_candidates,
 )
+from discreet.arrays import Floats
+from discreet.domains import Interval
 from discreet.errors import DiscreetError
+from discreet.plans.encoders import Domain
 from discreet.plans.frequency import SIMPLE
 
 EPSILONS = tuple(k / 10 for k in range(1, 61))
 """The epsilons that `epsilon_needed` tries: those of the minimax tables that come with the package."""
 QUICK = {"distribution": 6, "variance": 24, "range-mean": 24}
-"""Repeats of a rehearsal at another epsilon or number of people."""
+"""How often a method is simulated at another epsilon or number of people."""
 NEARLY = 1.15
-"""A method whose law is known is followed rather than a rehearsed one that is not better by more than this."""
+"""A method whose error is computed is preferred to a simulated one that is better by less than this factor."""
 DOUBLED = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0)
-"""Where rehearsals look for an epsilon."""
+"""The epsilons at which errors are simulated."""
 REHEARSED_NEEDS = 2
-"""Of rehearsed methods, only so many leaders say how many people they need."""
+"""How many of the leading simulated methods say how many people they need."""
 
 MEASURES = {
     "mean": "standard error of the noise",
     "means": "standard error of the noise, of the widest number",
     "frequency": "standard error of the noise in one frequency, root mean square over categories",
-    "distribution": "expected Wasserstein distance to the distribution of those whom people were drawn from",
+    "distribution": "expected Wasserstein distance to the distribution in the population",
     "variance": "root mean square error, sampling of people included",
     "range-mean": "root mean square error, sampling of people included",
 }
@@ -53,13 +56,21 @@ CANDIDATES: dict[str, tuple[Callable[[Ask], list[Candidate]], ...]] = {
 def advise(
     question: str,
     epsilon: float,
-    users: int = 10_000,
+    people: int = 10_000,
     *,
     error: float | None = None,
     methods: Sequence[str] | None = None,
     repeats: int | None = None,
     progress: Progress | None = None,
-    **about: Any,
+    domain: Domain | Sequence[Interval] | None = None,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bins: int | None = None,
+    prior: Sequence[float] | Floats | None = None,
+    shape: str | None = None,
+    sample: Any = None,
+    level: float = 0.95,
 ) -> Advice:
     """Rank the methods for a question.
 
@@ -68,27 +79,35 @@ def advise(
     question : str
         "mean", "means", "frequency", "distribution", "variance" or "range-mean".
     epsilon : float
-        Privacy of each participant.
-    users : int
+        Privacy of each person.
+    people : int
         People who will answer.
     error : float, optional
-        A wanted error (`Advice.measure` says which): options then say how many people they need.
+        A wanted error (`Advice.measure` says of which kind): each option then says how many people it needs.
     methods : sequence of str, optional
-        Only these, by their names or the first words of them.
+        Only these methods, by name or by the first part of it, such as "outside-symbol".
     repeats : int, optional
-        Of each rehearsal; unless given, few, and more for the methods in the lead.
+        Simulations per method; unless given, few for all and more for those in the lead.
     progress : callable, optional
-        Told the part of the work that is done, from 0 to 1.
-    about
-        ``domain`` (Interval, [-1, 1] unless given; Categories; a list of Interval for means), or ``size``, the number
-        of categories; ``low`` and ``high`` of a range mean; ``bins`` of a distribution; ``level`` of intervals; and one
-        of ``shape`` (a name of `SHAPES`), ``prior`` (a rough histogram over the domain) and ``sample`` (values): how
-        people are expected to be spread. Without one, a mean is ranked by its worst case, others for a skewed shape.
+        Called with the part of the work that is done, from 0 to 1.
+    domain : Interval, Categories or list of Interval, optional
+        What people hold: an Interval, [-1, 1] unless given; Categories for a frequency; a list for several means.
+    size : int, optional
+        Number of categories, instead of the domain: frequency.
+    low, high : float, optional
+        The range: range-mean.
+    bins : int, optional
+        Number of buckets: distribution, variance.
+    prior, shape, sample : optional
+        One way to say how values are expected to be spread: a rough histogram over the domain, a name of `SHAPES`, or
+        values. Without it, a mean is ranked by its worst case, and the other questions for a skewed shape.
+    level : float
+        Of the confidence intervals.
 
     Examples
     --------
     >>> import discreet as dc
-    >>> advice = advise("mean", epsilon=1, users=10_000)
+    >>> advice = advise("mean", epsilon=1, people=10_000)
     >>> advice.best.method
     'minimax'
     >>> advise("frequency", epsilon=1, size=4).best.method
@@ -99,13 +118,17 @@ def advise(
     ... ).best.method
     'outside-symbol/minimax'
     """
-    asked, users = ask(question, epsilon, **about), check_users(users)
+    asked = ask(
+        question, epsilon, domain=domain, size=size, low=low, high=high, bins=bins, prior=prior, shape=shape,
+        sample=sample, level=level,
+    )  # fmt: skip
+    people = check_people(people)
     wanted = check_error(error)
     candidates = _open(asked, methods)
     rehearsed = [c for c in candidates if c.law is None]
-    options = [_exact(candidate, users, wanted) for candidate in candidates if candidate.law is not None]
+    options = [_exact(candidate, people, wanted) for candidate in candidates if candidate.law is not None]
     rival = min((option.error for option in options), default=math.inf)
-    runs = rehearse(asked, rehearsed, users, repeats, progress, rival) if rehearsed else []
+    runs = rehearse(asked, rehearsed, people, repeats, progress, rival) if rehearsed else []
     options += [
         _option(candidate, run.error, run.margin, precision=run.precision)
         for candidate, run in zip(rehearsed, runs, strict=True)
@@ -115,10 +138,10 @@ def advise(
         names = {candidate.method for candidate in rehearsed}
         near = [o for o in ranked if o.method in names and o.error < FAR * ranked[0].error]
         leaders = near[:REHEARSED_NEEDS]
-        needs = {o.method: _rehearsed_need(asked, rehearsed, o, users, wanted) for o in leaders}
-        ranked = [replace(o, users_needed=needs[o.method]) if o.method in needs else o for o in ranked]
+        needs = {o.method: _rehearsed_need(asked, rehearsed, o, people, wanted) for o in leaders}
+        ranked = [replace(o, people_needed=needs[o.method]) if o.method in needs else o for o in ranked]
     return Advice(
-        question, asked.epsilon, users, tuple(ranked), MEASURES[question], _basis(asked), asked.to_dict(), wanted
+        question, asked.epsilon, people, tuple(ranked), MEASURES[question], _basis(asked), asked.to_dict(), wanted
     )
 
 
@@ -126,19 +149,21 @@ def _open(asked: Ask, methods: Sequence[str] | None) -> list[Candidate]:
     found = [candidate for make in CANDIDATES[asked.question] for candidate in make(asked)]
     kept = [c for c in found if methods is None or any(f"{c.method} ".startswith((f"{m} ", f"{m}/")) for m in methods)]
     if not kept:
-        raise DiscreetError(f"methods is {methods!r}; a {asked.question} has {', '.join(c.method for c in found)}")
+        raise DiscreetError(
+            f"methods must be among {', '.join(c.method for c in found)} for a {asked.question}, not {methods!r}"
+        )
     return kept
 
 
 def _basis(asked: Ask) -> str:
-    if asked.people is not None:
-        return asked.people.name
+    if asked.population is not None:
+        return asked.population.name
     return "average over categories" if asked.question == "frequency" else "worst case over inputs"
 
 
 def _rank(option: Option) -> tuple[bool, float, float, bool]:
-    # A biased answer can be good by luck, for the very people that were assumed: it is never advised.
-    # Mechanisms may coincide up to the rounding of their weights: then the shortest report leads, then the plainest.
+    # A biased answer can be good by luck for the population that was assumed: it is never advised.
+    # Mechanisms may be the same up to the rounding of their weights: then the shortest report leads, then the simplest.
     return option.biased, float(f"{option.error**2:.6g}"), option.bits, option.method != SIMPLE
 
 
@@ -157,16 +182,16 @@ def _option(candidate: Candidate, error: float, margin: float, **more: Any) -> O
     )
 
 
-def _exact(candidate: Candidate, users: int, wanted: float | None) -> Option:
+def _exact(candidate: Candidate, people: int, wanted: float | None) -> Option:
     assert candidate.law is not None
     law = candidate.law
-    error, margin = law(users)
-    needed = None if wanted is None else people_needed(lambda n: law(n)[0], users, error, wanted)
-    return _option(candidate, error, margin, users_needed=needed, precision=candidate.precision)
+    error, margin = law(people)
+    needed = None if wanted is None else people_needed(lambda n: law(n)[0], people, error, wanted)
+    return _option(candidate, error, margin, people_needed=needed, precision=candidate.precision)
 
 
 def people_needed(
-    predict: Callable[[int], float], users: int, error: float, wanted: float, tries: int = 12, tolerance: float = 1e-3
+    predict: Callable[[int], float], people: int, error: float, wanted: float, tries: int = 12, tolerance: float = 1e-3
 ) -> int | None:
     """Return how many people reach a wanted error, or None if none do; from one error the power law leads to the next.
 
@@ -177,10 +202,10 @@ def people_needed(
     >>> people_needed(lambda n: 3 / math.sqrt(n) + 0.2, 100, 0.5, 0.1) is None
     True
     """
-    n, power = users, 0.5
+    n, power = people, 0.5
     for _ in range(tries):
         step = math.log(error / wanted) / power
-        other = math.ceil(min(max(math.exp(math.log(n) + step) * (1 - 1e-12), 1), MOST_USERS))
+        other = math.ceil(min(max(math.exp(math.log(n) + step) * (1 - 1e-12), 1), MOST_PEOPLE))
         if other == n:
             break
         before, error = error, predict(other)
@@ -191,22 +216,22 @@ def people_needed(
     return n if error <= wanted * (1 + tolerance) else None
 
 
-def _rehearsed_need(asked: Ask, candidates: list[Candidate], option: Option, users: int, wanted: float) -> int | None:
+def _rehearsed_need(asked: Ask, candidates: list[Candidate], option: Option, people: int, wanted: float) -> int | None:
     candidate = next(candidate for candidate in candidates if candidate.method == option.method)
     return people_needed(
-        lambda n: _rehearsed(asked, candidate, n), users, option.error, wanted, tries=3, tolerance=0.15
+        lambda n: _rehearsed(asked, candidate, n), people, option.error, wanted, tries=3, tolerance=0.15
     )
 
 
-def _rehearsed(asked: Ask, candidate: Candidate, users: int) -> float:
-    return rehearse(asked, [candidate], users, QUICK[asked.question])[0].error
+def _rehearsed(asked: Ask, candidate: Candidate, people: int) -> float:
+    return rehearse(asked, [candidate], people, QUICK[asked.question])[0].error
 
 
-def _leaders(question: str, users: int, about: dict[str, Any], advice: Advice | None) -> Sequence[str] | None:
-    """Return the methods to follow: all where laws tell; else the best, or one nearly as good whose law is known."""
+def _leaders(question: str, people: int, about: dict[str, Any], advice: Advice | None) -> Sequence[str] | None:
+    """Return the methods to try: all where errors are computed; else the best, or a computed one nearly as good."""
     if question in ("mean", "means", "frequency"):
         return None
-    found = advice or advise(question, 1.0, users, **about)
+    found = advice or advise(question, 1.0, people, **about)
     known = [option for option in found if option.precision == 0 and option.error < NEARLY * found.best.error]
     return [(known or found.options)[0].method]
 
@@ -214,37 +239,49 @@ def _leaders(question: str, users: int, about: dict[str, Any], advice: Advice | 
 def epsilon_needed(
     question: str,
     error: float,
-    users: int,
+    people: int,
     *,
     advice: Advice | None = None,
     progress: Progress | None = None,
-    **about: Any,
+    domain: Domain | Sequence[Interval] | None = None,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bins: int | None = None,
+    prior: Sequence[float] | Floats | None = None,
+    shape: str | None = None,
+    sample: Any = None,
+    level: float = 0.95,
 ) -> float | None:
-    """Return the least epsilon of a grid of tenths with which the best method reaches an error, or None.
+    """Return the least epsilon, in steps of 0.1, with which the best method reaches an error, or None if none does.
 
-    Where errors are rehearsed, the method that is best in ``advice`` (at epsilon 1 unless given) is followed, from one
-    epsilon to twice as much, and the tenth is read off between.
+    Options are those of `advise`. Where errors are simulated, only the method that is best in ``advice`` (at epsilon 1
+    unless given) is tried, at epsilons that double, and the result is interpolated.
 
     Examples
     --------
-    >>> epsilon_needed("mean", error=0.02, users=10_000)
+    >>> epsilon_needed("mean", error=0.02, people=10_000)
     1.0
     """
-    users, wanted = check_users(users), check_error(error) or 0.0
-    methods = _leaders(question, users, about, advice)
+    about: dict[str, Any] = {
+        "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
+        "sample": sample, "level": level,
+    }  # fmt: skip
+    people, wanted = check_people(people), check_error(error) or 0.0
+    methods = _leaders(question, people, about, advice)
     if methods is not None:
-        (errors,) = error_curve(question, DOUBLED, [users], advice=advice, progress=progress, **about)
+        (errors,) = error_curve(question, DOUBLED, [people], advice=advice, progress=progress, **about)
         falling = np.minimum.accumulate(errors)
         if wanted < falling[-1]:
             return None
         place = float(np.exp(np.interp(-math.log(wanted), -np.log(falling), np.log(DOUBLED))))
         return min(max(math.ceil(10 * place) / 10, EPSILONS[0]), EPSILONS[-1])
     low, high = 0, len(EPSILONS) - 1
-    if _errors(question, EPSILONS[high], [users], None, about)[0] > wanted:
+    if _errors(question, EPSILONS[high], [people], None, about)[0] > wanted:
         return None
     while low < high:  # the error falls with epsilon
         middle = (low + high) // 2
-        reached = _errors(question, EPSILONS[middle], [users], None, about)[0] <= wanted
+        reached = _errors(question, EPSILONS[middle], [people], None, about)[0] <= wanted
         low, high = (low, middle) if reached else (middle + 1, high)
     return EPSILONS[low]
 
@@ -256,7 +293,8 @@ def _errors(
     asked = ask(question, epsilon, **about)
     candidates = _open(asked, methods)
     return [
-        min(_rehearsed(asked, c, users) if c.law is None else c.law(users)[0] for c in candidates) for users in crowds
+        min(_rehearsed(asked, c, people) if c.law is None else c.law(people)[0] for c in candidates)
+        for people in crowds
     ]
 
 
@@ -267,15 +305,29 @@ def error_curve(
     *,
     advice: Advice | None = None,
     progress: Progress | None = None,
-    **about: Any,
+    domain: Domain | Sequence[Interval] | None = None,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bins: int | None = None,
+    prior: Sequence[float] | Floats | None = None,
+    shape: str | None = None,
+    sample: Any = None,
+    level: float = 0.95,
 ) -> list[list[float]]:
-    """Return the best method's error, one row a number of people, one column an epsilon.
+    """Return the best method's error: one row per number of people, one column per epsilon.
+
+    Options are those of `advise`.
 
     Examples
     --------
     >>> [[round(error, 3) for error in row] for row in error_curve("mean", [1, 2], [100, 400])]
     [[0.2, 0.093], [0.1, 0.047]]
     """
+    about: dict[str, Any] = {
+        "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
+        "sample": sample, "level": level,
+    }  # fmt: skip
     methods = _leaders(question, crowds[0], about, advice)
     columns = []
     for epsilon in epsilons:

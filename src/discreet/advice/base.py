@@ -15,7 +15,7 @@ class Option:
     Attributes
     ----------
     method : str
-        Name, as the estimate will say it.
+        Name, as the answer will say it.
     error : float
         Predicted error; `Advice.measure` says which.
     margin : float
@@ -23,15 +23,15 @@ class Option:
     bits, report_bytes : float and int
         Of one report: bits on average, bytes on the wire.
     influence : float
-        How far one false report can move the estimate, relative to the largest move of an honest one.
-    users_needed : int or None
+        How many honest people one liar can outweigh.
+    people_needed : int or None
         People needed for the wanted error, if one was given and can be reached.
     rounds : int
-        How often the collector has to wait for answers; each person answers in one of them.
+        How many rounds the collection takes; each person answers in one of them.
     precision : float
-        Relative standard error of ``error`` itself: 0 where the law gives it, above where it was rehearsed.
+        Relative standard error of ``error`` itself: 0 where it is computed, above 0 where it was simulated.
     biased : bool
-        Whether it answers another question than the one asked, however many people there are: a baseline, ranked last.
+        Whether the answer stays wrong however many people there are: a baseline, ranked last.
     arguments : dict
         What the plan needs besides the question, to be built with this method.
     """
@@ -42,7 +42,7 @@ class Option:
     bits: float
     report_bytes: int
     influence: float
-    users_needed: int | None = None
+    people_needed: int | None = None
     rounds: int = 1
     precision: float = 0.0
     biased: bool = False
@@ -62,14 +62,14 @@ class Advice:
     measure : str
         What ``error`` is.
     basis : str
-        Whom the prediction is for.
+        For whom the errors are predicted.
     asked : dict
         The question as a plan's JSON-ready values, without a method.
     """
 
     question: str
     epsilon: float
-    users: int
+    people: int
     options: tuple[Option, ...]
     measure: str
     basis: str
@@ -87,7 +87,7 @@ class Advice:
         Examples
         --------
         >>> import discreet as dc
-        >>> dc.advise("variance", epsilon=1, domain=dc.Interval(0, 9), users=1000, methods=["two-round"]).plan()
+        >>> dc.advise("variance", epsilon=1, domain=dc.Interval(0, 9), people=1000, methods=["two-round"]).plan()
         <plan: variance by two-round, epsilon 1>
         """
         return read_plan(self.asked | (option or self.best).arguments)
@@ -100,7 +100,7 @@ class Advice:
         return {
             "question": self.question,
             "epsilon": self.epsilon,
-            "users": self.users,
+            "people": self.people,
             "measure": self.measure,
             "basis": self.basis,
             "wanted_error": self.wanted,
@@ -108,6 +108,6 @@ class Advice:
         }
 
     def __str__(self) -> str:
-        head = f"{self.question}, epsilon {self.epsilon:g}, {self.users} people ({self.basis})"
+        head = f"{self.question}, epsilon {self.epsilon:g}, {self.people} people ({self.basis})"
         lines = [f"  {o.method:30} ±{o.margin:.4g}   error {o.error:.4g}   {o.bits:.1f} bits" for o in self.options]
         return "\n".join([head, *lines, f"error: {self.measure}"])

@@ -15,12 +15,14 @@ from discreet.mechanisms.categorical.haar_bit import HaarBit
 from discreet.mechanisms.families import Numeric, Oracle
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Plan, Round
+from discreet.plans.encoders import Domain
+from discreet.plans.options import check_choice, check_whole
 from discreet.plans.registry import read_plan
 from discreet.privacy.exact import check_epsilon
 
-MOST_USERS = 10**12
+MOST_PEOPLE = 10**12
 Law = Callable[[int], tuple[float, float]]
-"""How many people -> (error, margin)."""
+"""The error and the margin for a number of people."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,11 @@ class Ask:
     Attributes
     ----------
     domains : tuple of Interval
-        One, or one a number for several means.
-    people : Population or None
-        Whom the prediction is for; None where the worst case is meant.
+        One, or one per number for several means.
+    population : Population or None
+        For whom the error is predicted; None for the worst case.
     is_guess : bool
-        Whether somebody said how the people are spread.
+        Whether a prior, a shape or a sample was given.
     """
 
     question: str
@@ -44,7 +46,7 @@ class Ask:
     categories: Categories | None = None
     range: tuple[float, float] | None = None
     bins: int | None = None
-    people: Population | None = None
+    population: Population | None = None
     is_guess: bool = False
 
     @property
@@ -77,7 +79,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method that could answer; ``law`` is None where only a rehearsal can tell."""
+    """A method that could answer; ``law`` gives its error, and is None where the error must be simulated."""
 
     method: str
     arguments: dict[str, Any]
@@ -126,7 +128,7 @@ def ask(
     question: str,
     epsilon: float,
     *,
-    domain: Interval | Categories | Sequence[Interval] | None = None,
+    domain: Domain | Sequence[Interval] | None = None,
     size: int | None = None,
     low: float | None = None,
     high: float | None = None,
@@ -139,20 +141,17 @@ def ask(
     """Check a question; the arguments are those of `discreet.advise`."""
     epsilon = check_epsilon(epsilon)
     if not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise DiscreetError(f"level is {level!r}; allowed is a number between 0 and 1, such as 0.95")
-    if question not in ("mean", "means", "frequency", "distribution", "variance", "range-mean"):
-        raise DiscreetError(
-            f"question is {question!r}; allowed are mean, means, frequency, distribution, variance and range-mean"
-        )
+        raise DiscreetError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
+    check_choice("question", question, ("mean", "means", "frequency", "distribution", "variance", "range-mean"))
     if sum(given is not None for given in (prior, shape, sample)) > 1:
-        raise DiscreetError("prior, shape and sample all say how people are spread; allowed is one of them")
+        raise DiscreetError("prior, shape and sample all say how values are spread; give only one of them")
     if question == "frequency":
         return Ask(question, epsilon, level, categories=_categories(domain, size))
     domains = _intervals(question, domain)
-    people = _people(domains[0], prior, shape, sample)
-    is_guess = people is not None
-    if question not in ("mean", "means") and people is None:
-        people = Population.of(DEFAULT_SHAPE, domains[0])
+    population = _population(domains[0], prior, shape, sample)
+    is_guess = population is not None
+    if question not in ("mean", "means") and population is None:
+        population = Population.of(DEFAULT_SHAPE, domains[0])
     inside = None
     if question == "range-mean":
         from discreet.plans.range_mean.designs import check_range
@@ -160,11 +159,11 @@ def ask(
         if low is None or high is None:
             raise DiscreetError("range-mean needs low=… and high=…, the range within the domain")
         inside = check_range(domains[0], low, high)
-        if people is not None and not people.within(*inside)[0] > 0:
+        if population is not None and not population.within(*inside)[0] > 0:
             raise DiscreetError(f"nobody is expected between {low:g} and {high:g}; give another shape, prior or sample")
     if question in ("distribution", "variance"):
         bins = (256 if question == "distribution" else 64) if bins is None else bins
-    return Ask(question, epsilon, level, domains, None, inside, bins, people, is_guess)
+    return Ask(question, epsilon, level, domains, None, inside, bins, population, is_guess)
 
 
 def _categories(domain: Any, size: int | None) -> Categories:
@@ -172,8 +171,7 @@ def _categories(domain: Any, size: int | None) -> Categories:
         return domain
     if size is None:
         raise DiscreetError("frequency needs size=… or domain=Categories(…)")
-    if isinstance(size, bool) or not isinstance(size, int) or not 2 <= size <= 1 << 20:
-        raise DiscreetError(f"size is {size!r}; allowed is a whole number from 2 to {1 << 20}")
+    check_whole("size", size, 2, 1 << 20)
     return Categories(range(size))
 
 
@@ -184,29 +182,28 @@ def _intervals(question: str, domain: Any) -> tuple[Interval, ...]:
             (chosen,) if isinstance(chosen, Interval) else tuple(chosen) if isinstance(chosen, (list, tuple)) else ()
         )
         if not found or not all(isinstance(one, Interval) for one in found):
-            raise DiscreetError(f"domain is {domain!r}; means need a list of at least one Interval")
+            raise DiscreetError(f"domain of means must be a list of at least one Interval, not {domain!r}")
         return found
     if not isinstance(chosen, Interval):
-        raise DiscreetError(f"domain is {domain!r}; a {question} needs an Interval")
+        raise DiscreetError(f"domain of a {question} must be an Interval, not {domain!r}")
     return (chosen,)
 
 
-def _people(domain: Interval, prior: Any, shape: str | None, sample: Any) -> Population | None:
+def _population(domain: Interval, prior: Any, shape: str | None, sample: Any) -> Population | None:
     if sample is not None:
         return Population.sample(sample, domain)
     given = prior if prior is not None else shape
     return None if given is None else Population.of(given, domain)
 
 
-def check_users(users: Any) -> int:
+def check_people(people: int) -> int:
     """Return a number of people, or say what is wrong with it."""
-    if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= MOST_USERS:
-        raise DiscreetError(f"users is {users!r}; allowed is a whole number from 1 to 10^12")
-    return users
+    check_whole("people", people, 1, MOST_PEOPLE)
+    return people
 
 
 def check_error(error: Any) -> float | None:
     """Return a wanted error, or say what is wrong with it."""
     if error is not None and not (isinstance(error, (int, float)) and math.isfinite(error) and error > 0):
-        raise DiscreetError(f"error is {error!r}; allowed is a positive number")
+        raise DiscreetError(f"error must be a positive number, not {error!r}")
     return error

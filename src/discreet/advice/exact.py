@@ -1,7 +1,7 @@
-"""Predictions that the laws give: means, frequencies, the variance in two rounds, range means.
+"""Errors that can be computed: of means, frequencies, and variances in two rounds.
 
-Every figure comes from the exact variance of the law that runs: worst case over inputs, or its average over people who
-are spread in a known way. Where an estimate is clipped, or is a ratio, it is averaged over the normal law of its parts.
+They come from the exact variance of the actual mechanism: the worst case over inputs, or its average over a population.
+Where an estimate is clipped, or is a ratio, the error is averaged over the normal distribution of its parts.
 """
 
 import math
@@ -31,52 +31,52 @@ PILOTS = 3
 
 
 def mean_candidates(asked: Ask) -> list[Candidate]:
-    """Return all mean mechanisms; with people known also those that adapt to them."""
-    scale, people = asked.domain.width / 2, asked.people
-    spread = GUESSED_VARIANCE if people is None else people.variance / scale**2
+    """Return all mechanisms for means; if the population is known, also those that adapt to it."""
+    scale, population = asked.domain.width / 2, asked.population
+    spread = GUESSED_VARIANCE if population is None else population.variance / scale**2
     found = [
         of_mechanism(m.name, {"method": m.name}, m, _noise(asked, variance, spread, scale))
-        for m, variance in mechanisms(asked.epsilon, people)
+        for m, variance in mechanisms(asked.epsilon, population)
     ]
-    if people is None:
+    if population is None:
         return found
-    prior = knots_prior(people.masses)
+    prior = knots_prior(population.masses)
     tailored = mechanism("adaptive-additive", asked.epsilon, prior=prior)
-    variance = tailored.expected_variance(people.masses)
+    variance = tailored.expected_variance(population.masses)
     arguments = {"method": tailored.name, "prior": prior}
     found.append(of_mechanism(tailored.name, arguments, tailored, _noise(asked, variance, spread, scale)))
-    return found + [_adaptive(asked, people, name, spread) for name in ADAPTIVE]
+    return found + [_adaptive(asked, population, name, spread) for name in ADAPTIVE]
 
 
-def mechanisms(epsilon: float, people: Population | None) -> list[tuple[Numeric, float]]:
+def mechanisms(epsilon: float, population: Population | None) -> list[tuple[Numeric, float]]:
     """Return every mechanism for numbers with its variance: in the worst case, or on average over people."""
     known = [e.build(epsilon) for e in entries().values() if e.question in ("mean", "distribution") and not e.needs]
     built = [m for m in known if isinstance(m, Numeric)]
-    return [(m, m.worst_case_variance if people is None else m.expected_variance(people.masses)) for m in built]
+    return [(m, m.worst_case_variance if population is None else m.expected_variance(population.masses)) for m in built]
 
 
 def _noise(asked: Ask, variance: float, spread: float, scale: float) -> Law:
-    def law(users: int) -> tuple[float, float]:
-        return scale * math.sqrt(variance / users), asked.z * scale * math.sqrt((variance + spread) / users)
+    def law(people: int) -> tuple[float, float]:
+        return scale * math.sqrt(variance / people), asked.z * scale * math.sqrt((variance + spread) / people)
 
     return law
 
 
-def _adaptive(asked: Ask, people: Population, name: str, spread: float) -> Candidate:
+def _adaptive(asked: Ask, population: Population, name: str, spread: float) -> Candidate:
     """Two rounds with weights n_i / (v_i + Var X); v_2 as pilots of that size make it."""
     steps = Adaptive(asked.domain, asked.epsilon, **ADAPTIVE[name])
     scale, first = asked.domain.width / 2, require_numeric(steps.first, "A mean")
 
     @cache
     def adapted(pilot: int) -> list[Numeric]:
-        made = (steps.adapt(steps.first, _pilot(steps, people, pilot, seed))[0] for seed in range(PILOTS))
+        made = (steps.adapt(steps.first, _pilot(steps, population, pilot, seed))[0] for seed in range(PILOTS))
         return [require_numeric(second, "A mean") for second in made]
 
-    def law(users: int) -> tuple[float, float]:
-        pilot = max(1, round(replace(steps, people=users).first_share * users))
+    def law(people: int) -> tuple[float, float]:
+        pilot = max(1, round(replace(steps, people=people).first_share * people))
         seconds = adapted(min(pilot, 1 << 18))
-        noise = np.array([first.expected_variance(people.masses), _mean_noise(seconds, people)])
-        counts = np.array([pilot, max(users - pilot, 1)])
+        noise = np.array([first.expected_variance(population.masses), _mean_noise(seconds, population)])
+        counts = np.array([pilot, max(people - pilot, 1)])
         weights = counts / (noise + spread)
         weights = weights / weights.sum()
         error, total = (math.sqrt(float(weights**2 @ (v / counts))) for v in (noise, noise + spread))
@@ -85,15 +85,15 @@ def _adaptive(asked: Ask, people: Population, name: str, spread: float) -> Candi
     return of_mechanism(name, {"method": name}, steps.first, law, rounds=2)
 
 
-def _pilot(steps: Adaptive, people: Population, count: int, seed: int) -> Tally:
+def _pilot(steps: Adaptive, population: Population, count: int, seed: int) -> Tally:
     from discreet.privacy.entropy import Entropy
 
-    inputs = people.domain.encode(people.draw(count, seed)).inputs
+    inputs = population.domain.encode(population.draw(count, seed)).inputs
     return steps.first.tally(steps.first.privatize(inputs, Entropy.seeded(seed)))
 
 
-def _mean_noise(sources: Sequence[Numeric], people: Population) -> float:
-    return float(np.mean([m.expected_variance(people.masses) for m in sources]))
+def _mean_noise(sources: Sequence[Numeric], population: Population) -> float:
+    return float(np.mean([m.expected_variance(population.masses) for m in sources]))
 
 
 def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]:
@@ -108,15 +108,15 @@ def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]
 def means_candidates(asked: Ask) -> list[Candidate]:
     """Return the mechanisms for several means, each with the number of answers that suits it."""
     scale = max(domain.width for domain in asked.domains) / 2
-    people = asked.people
-    spread = GUESSED_VARIANCE if people is None else people.variance / (people.domain.width / 2) ** 2
+    population = asked.population
+    spread = GUESSED_VARIANCE if population is None else population.variance / (population.domain.width / 2) ** 2
     found = []
     for name in (e.name for e in entries().values() if e.question in ("mean", "distribution") and not e.needs):
         plan = Means(asked.domains, asked.epsilon, name, spread=spread)
         first, each = plan.round([]), len(asked.domains) / plan.answers
         assert first is not None
         m = require_numeric(first.channels[0].mechanism, "A mean")
-        variance = m.worst_case_variance if people is None else m.expected_variance(people.masses)
+        variance = m.worst_case_variance if population is None else m.expected_variance(population.masses)
         law = _noise(asked, each * variance, each * spread, scale)
         arguments = {"method": name, "answers": plan.answers, "spread": spread}
         found.append(
@@ -148,30 +148,30 @@ def frequency_candidates(asked: Ask) -> list[Candidate]:
 
 def two_round_candidates(asked: Ask) -> list[Candidate]:
     """Return the variance in two rounds with every mean mechanism."""
-    assert asked.people is not None
+    assert asked.population is not None
     return [
         of_mechanism(
             f"two-round {m.name}",
             {"method": "two-round", "mechanism": m.name},
             m,
-            _two_rounds(asked, asked.people, m),
+            _two_rounds(asked, asked.population, m),
             rounds=2,
         )
-        for m, _ in mechanisms(asked.epsilon, asked.people)
+        for m, _ in mechanisms(asked.epsilon, asked.population)
     ]
 
 
-def _two_rounds(asked: Ask, people: Population, source: Numeric) -> Law:
-    points, masses = people.points(2)
-    truth, most = people.variance, asked.domain.width**2 / 4
+def _two_rounds(asked: Ask, population: Population, source: Numeric) -> Law:
+    points, masses = population.points(2)
+    truth, most = population.variance, asked.domain.width**2 / 4
     scale = asked.domain.width / 2
-    first = source.expected_variance(people.masses) * scale**2 + people.variance
+    first = source.expected_variance(population.masses) * scale**2 + population.variance
 
-    def law(users: int) -> tuple[float, float]:
-        half = max(1, round(users / 2))
+    def law(people: int) -> tuple[float, float]:
+        half = max(1, round(people / 2))
         doubt = first / half  # variance of the centre
         squared, width = 0.0, 0.0
-        centres = np.clip(people.mean + math.sqrt(doubt) * NODES, asked.domain.low, asked.domain.high)
+        centres = np.clip(population.mean + math.sqrt(doubt) * NODES, asked.domain.low, asked.domain.high)
         for weight, centre in zip(WEIGHTS, centres, strict=True):
             if weight < 1e-4:
                 continue
@@ -179,8 +179,8 @@ def _two_rounds(asked: Ask, people: Population, source: Numeric) -> Law:
             inputs = squares.encode(points).inputs
             moment = float(masses @ np.interp(inputs, source.inputs, source._second_moments))
             spread = moment - float(masses @ inputs) ** 2
-            error = squares.largest / 2 * math.sqrt(spread / max(users - half, 1))
-            value = truth + (people.mean - centre) ** 2 - doubt
+            error = squares.largest / 2 * math.sqrt(spread / max(people - half, 1))
+            value = truth + (population.mean - centre) ** 2 - doubt
             squared += weight * clipped_square(value, error, (0.0, most), truth)
             ends = np.clip([value - asked.z * error, value + asked.z * error], 0.0, most)
             width += weight * float(ends[1] - ends[0])

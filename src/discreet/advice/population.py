@@ -1,7 +1,7 @@
-"""Population: how the numbers that will be asked for may lie, before anyone is asked.
+"""Population: an assumed distribution of the values, before anyone is asked.
 
-A histogram over equal cells of an interval, even within each: a named shape, a guess, or the histogram of a sample. It
-decides which noise hurts; the answers of a plan never depend on it.
+It is a histogram over equal cells of an interval, even within each: a named shape, a prior, or the histogram of a
+sample. It decides which method is expected to be best; the answers of a plan never depend on it.
 """
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ class Population:
         """Return the people of a shape by name, or of a histogram over equal cells of the domain."""
         if isinstance(shape, str):
             if shape not in SHAPES:
-                raise DiscreetError(f"shape is {shape!r}; allowed are {', '.join(SHAPES)}, or a histogram")
+                raise DiscreetError(f"shape must be one of {', '.join(SHAPES)}, not {shape!r}")
             return cls(domain, SHAPES[shape] / SHAPES[shape].sum(), f"people spread as the shape '{shape}'")
         masses = np.asarray(shape, dtype=np.float64)
         if masses.ndim != 1 or masses.size == 0 or not (masses >= 0).all() or not 0 < masses.sum() < np.inf:
@@ -124,7 +124,7 @@ class Population:
         return share, float(part @ (first + last) / 2) / share if share > 0 else (low + high) / 2
 
     def draw(self, count: int, seed: int) -> Floats:
-        """Return so many people's values, for simulation."""
+        """Return the values of so many people, for simulation."""
         random = generator(seed)
         cells = random.choice(self.cells, count, p=self.masses)
         return np.asarray(self.domain.low + (cells + random.random(count)) * (self.domain.width / self.cells))

@@ -28,10 +28,10 @@ Part = tuple[float, Ranged]
 
 def range_candidates(asked: Ask) -> list[Candidate]:
     """Return every method with every inner mechanism, the choice by a pilot, and the two baselines."""
-    assert asked.people is not None
+    assert asked.population is not None
     assert asked.range is not None
     low, high = asked.range
-    points, masses = asked.people.points()
+    points, masses = asked.population.points()
     belief = Belief.within(points, masses, low, high, (low, high), clip=True)
     pairs = [(m, i) for m in METHODS for i in INNERS if m == "outside-symbol" or i not in SLOW]
     sources = [range_mechanism(method, inner, asked.epsilon, positions=COARSE) for method, inner in pairs]
@@ -47,12 +47,12 @@ def range_candidates(asked: Ask) -> list[Candidate]:
     adaptive = {"method": "auto", "adaptive": True}
     found.append(replace(found[place], method="adaptive", arguments=adaptive, law=None, rounds=2))
     if asked.is_guess:
-        prior = asked.people.histogram(64).tolist()
+        prior = asked.population.histogram(64).tolist()
         tailored = ranked(asked.epsilon, belief, ("outside-symbol",), tailored=True)[0].build(asked.epsilon)
         law = _ratio(asked, belief, [(1.0, tailored)])
         found.append(of_mechanism("auto for the prior", {"method": "auto", "prior": prior}, tailored, law))
-    found.append(_direct(asked, asked.people, asked.range))
-    found.append(_distribution(asked, asked.people, asked.range))
+    found.append(_direct(asked, asked.population, asked.range))
+    found.append(_distribution(asked, asked.population, asked.range))
     return found
 
 
@@ -64,8 +64,8 @@ def _ratio(asked: Ask, belief: Belief, parts: Sequence[Part]) -> Law:
     precision = sum(share / (predicted_variance(source, belief) + sampling) for share, source in parts)
     count = sum(share / _count_variance(source, belief.share) for share, source in parts)
 
-    def law(users: int) -> tuple[float, float]:
-        error, doubt = 1 / math.sqrt(precision * users), 1 / math.sqrt(count * users)
+    def law(people: int) -> tuple[float, float]:
+        error, doubt = 1 / math.sqrt(precision * people), 1 / math.sqrt(count * people)
         squared, width = 0.0, 0.0
         for weight, seen in zip(WEIGHTS, belief.share + doubt * NODES, strict=True):
             if seen <= asked.z * doubt:  # nobody can be told to be there: the middle, and all of the range
@@ -99,38 +99,38 @@ def _listed(inner: str, source: Ranged, arguments: dict[str, Any], law: Law) -> 
     return Candidate(source.name, arguments, float(bits), -(-bits // 8), source.influence, law=law)
 
 
-def _direct(asked: Ask, people: Population, inside: tuple[float, float]) -> Candidate:
+def _direct(asked: Ask, population: Population, inside: tuple[float, float]) -> Candidate:
     """The reports that lie in the range, taken for values: their mean is wrong however many there are."""
     source = mechanism("piecewise", asked.epsilon)
-    law = np.asarray(source.operator(people.cells) @ people.masses)
+    law = np.asarray(source.operator(population.cells) @ population.masses)
     values = np.asarray(asked.domain.decode(source.values))
     kept = (values >= inside[0]) & (values <= inside[1])
     share = float(law[kept].sum())
     mean = float(law[kept] @ values[kept]) / share if share > 0 else sum(inside) / 2
     spread = float(law[kept] @ (values[kept] - mean) ** 2) / share if share > 0 else 0.0
-    truth = people.within(*inside)[1]
+    truth = population.within(*inside)[1]
 
-    def predicted(users: int) -> tuple[float, float]:
-        variance = spread / max(share * users, 1.0)
+    def predicted(people: int) -> tuple[float, float]:
+        variance = spread / max(share * people, 1.0)
         return math.sqrt(variance + (mean - truth) ** 2), asked.z * math.sqrt(variance)
 
     return of_mechanism("direct/piecewise", {"method": "direct"}, source, predicted, biased=True)
 
 
-def _distribution(asked: Ask, people: Population, inside: tuple[float, float]) -> Candidate:
+def _distribution(asked: Ask, population: Population, inside: tuple[float, float]) -> Candidate:
     """Square Wave from everyone, reconstructed: rehearsed a few times on its tally alone."""
     source = mechanism("square-wave", asked.epsilon)
     assert isinstance(source, Window)
-    masses = np.asarray(source.spread(people.cells) @ people.masses)
+    masses = np.asarray(source.spread(population.cells) @ population.masses)
     low, high = ((end - asked.domain.low) * 2 / asked.domain.width - 1 for end in inside)
     found: dict[int, Any] = {}
 
-    def law(users: int) -> tuple[float, float]:
-        if users not in found:
-            squared = range_estimate.predicted_distribution(source, masses, users, [(low, high)], repeats=REPEATS)
-            found[users] = asked.domain.width / 2 * math.sqrt(float(squared[0]))
+    def law(people: int) -> tuple[float, float]:
+        if people not in found:
+            squared = range_estimate.predicted_distribution(source, masses, people, [(low, high)], repeats=REPEATS)
+            found[people] = asked.domain.width / 2 * math.sqrt(float(squared[0]))
         width = (inside[1] - inside[0]) / 2
-        return found[users], min(asked.z * found[users], width)
+        return found[people], min(asked.z * found[people], width)
 
     return of_mechanism(
         "distribution/square-wave", {"method": "distribution"}, source, law, precision=(2 * REPEATS) ** -0.5

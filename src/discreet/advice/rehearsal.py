@@ -1,7 +1,7 @@
-"""Rehearsals: where no formula gives the error, made-up people are asked, and the answers compared with the truth.
+"""Rehearsals: where no formula gives the error, simulate made-up people and compare the answers with the truth.
 
-Each method gets a few repeats, then the ones that may still be best get more, until the
-leader is known or the time is over: `Rehearsal.precision` says how well the error is known.
+Each method is simulated a few times; those that may still be the best are then simulated more often, until the leader
+is clear or the time is up. `Rehearsal.precision` says how well the error is known.
 """
 
 import math
@@ -21,13 +21,13 @@ from discreet.plans.simulate import simulate
 from discreet.plans.variance import Variance
 
 FEWEST = {"distribution": 6, "variance": 16, "range-mean": 12}
-"""Repeats that every method gets: an average distance is known sooner than a root mean square."""
+"""How often every method is simulated: an average distance converges sooner than a root mean square."""
 SECONDS = 3.0
-"""The contest for the lead ends after so long."""
+"""How long the search for the leader may take."""
 ENOUGH = 0.05
-"""No method needs to be known better than this."""
+"""The precision at which a method is simulated no further."""
 FAR = 1.5
-"""Methods whose error is so many times the least are not repeated further."""
+"""Methods with more than this many times the least error are simulated no further."""
 Progress = Callable[[float], None]
 
 
@@ -58,8 +58,8 @@ def _by(asked: Ask, label: str, arguments: dict[str, Any]) -> Candidate:
 class Rehearsal:
     """Scores of one method: distances (averaged) or errors (root mean square)."""
 
-    def __init__(self, asked: Ask, people: Population, arguments: dict[str, Any], users: int) -> None:
-        self._asked, self._people, self._users = asked, people, users
+    def __init__(self, asked: Ask, population: Population, arguments: dict[str, Any], people: int) -> None:
+        self._asked, self._population, self._count = asked, population, people
         plan = asked.plan(arguments)
         # The interval of a variance takes much longer than its value: it is read off the distribution itself.
         self.plan: Plan = plan.distribution if isinstance(plan, Variance) else plan
@@ -67,22 +67,22 @@ class Rehearsal:
         self.margin = math.nan
 
     def again(self) -> None:
-        """Ask made-up people once more: tallies are drawn from their law, whatever the number of people."""
-        values, weights = self._people.points(4)
-        answer = simulate(self.plan, values, seed=len(self.scores), people=self._users, weights=weights)
+        """Simulate once more: tallies are drawn from their distribution, so the number of people costs no time."""
+        values, weights = self._population.points(4)
+        answer = simulate(self.plan, values, seed=len(self.scores), people=self._count, weights=weights)
         self.scores.append(self._score(answer))
         if math.isnan(self.margin):
             self.margin = self._shown(answer).margin
 
     def _score(self, answer: Any) -> float:
-        width = self._people.domain.width
+        width = self._population.domain.width
         if self._asked.question == "distribution":
-            truth = self._people.histogram(answer.bins)
+            truth = self._population.histogram(answer.bins)
             return width * wasserstein(truth / truth.sum(), answer.probabilities)
         if self._asked.question == "variance":
-            return width**2 * functionals.Variance()(answer.probabilities) - self._people.variance
+            return width**2 * functionals.Variance()(answer.probabilities) - self._population.variance
         assert self._asked.range is not None
-        return float(answer.value - self._people.within(*self._asked.range)[1])
+        return float(answer.value - self._population.within(*self._asked.range)[1])
 
     def _shown(self, answer: Any) -> Any:
         """Return the number whose interval is shown."""
@@ -110,18 +110,18 @@ class Rehearsal:
 def rehearse(
     asked: Ask,
     candidates: list[Candidate],
-    users: int,
+    people: int,
     repeats: int | None = None,
     progress: Progress | None = None,
     rival: float = math.inf,
 ) -> list[Rehearsal]:
-    """Return one rehearsal a candidate: ``repeats`` each, or as many as finding the best takes.
+    """Return one rehearsal per candidate: ``repeats`` each, or as many as finding the best takes.
 
     ``rival`` is the least error among methods that need no rehearsal.
     """
-    assert asked.people is not None
+    assert asked.population is not None
     fewest = repeats or FEWEST[asked.question]
-    runs = [Rehearsal(asked, asked.people, candidate.arguments, users) for candidate in candidates]
+    runs = [Rehearsal(asked, asked.population, candidate.arguments, people) for candidate in candidates]
     for repeat in range(fewest):
         for place, run in enumerate(runs):
             run.again()

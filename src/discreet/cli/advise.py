@@ -184,11 +184,11 @@ def _print(found: dict[str, Any], every: bool) -> None:
             f"{option['influence']:.3g}",
         ]
         if wanted:
-            needed = option["users_needed"]
+            needed = option["people_needed"]
             cells.append("–" if needed is None else thousands(needed))
         table.add_row(*cells, style="bold" if option is options[0] else None)
     out = console()
-    people = thousands(found["users"])
+    people = thousands(found["people"])
     out.print(f"{found['question']}, epsilon {found['epsilon']:g}, {people} people ({found['basis']})")
     out.print(table)
     if len(options) > SHOWN and not every:

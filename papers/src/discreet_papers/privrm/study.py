@@ -243,7 +243,7 @@ class Crowd:
 def _auto(question: Question, epsilon: float, runs: int) -> tuple[str, float]:
     """Return what auto chose most often after its first round, and n times its exact variance over both rounds."""
     rng = np.random.default_rng(seed_of("auto", question.name, epsilon))
-    plan = RangeMean(question.domain, question.low, question.high, epsilon, positions=POSITIONS)
+    plan = RangeMean(question.domain, question.low, question.high, epsilon, rounds=2, positions=POSITIONS)
     first = _asked(plan, [])
     share, names, variances = plan.pilot, [], []
     size = round(share * question.values.size)
