@@ -7,6 +7,7 @@ from discreet.errors import DiscreetError
 _RELATIVE = 2.0**-50
 """The least relative tolerance: four roundings of a float."""
 _MOST_STEPS = 100
+"""A search that takes more steps than this fails."""
 
 
 def find_root(f: Callable[[float], float], low: float, high: float, tolerance: float) -> float:
@@ -54,4 +55,4 @@ def find_root(f: Callable[[float], float], low: float, high: float, tolerance: f
         old, f_old = new, f_new
         new += step if abs(step) > least else (least if half > 0 else -least)
         f_new = f(new)
-    return new
+    raise DiscreetError(f"no root was found between {low} and {high} in {_MOST_STEPS} steps")
