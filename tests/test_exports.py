@@ -2,6 +2,8 @@
 
 import ast
 import importlib
+import inspect
+import pydoc
 import re
 import subprocess
 import sys
@@ -106,3 +108,33 @@ def test_type_checkers_see_real_types(revealed):
     for call, line in zip(calls, revealed[len(dc.__all__) :], strict=True):
         kind = call.partition("# ")[2]
         assert re.search(rf'Revealed type is "discreet\.[\w.]+\.{kind}"', line), (call, line)
+
+
+def public_callables():
+    for name in dc.__all__:
+        found = getattr(dc, name)
+        if isinstance(found, types.ModuleType):
+            members = [(f"{name}.{key}", getattr(found, key)) for key in getattr(found, "__all__", ())]
+        elif isinstance(found, type):
+            members = [(f"{name}.{key}", getattr(found, key)) for key in vars(found) if not key.startswith("_")]
+            members += [(name, vars(found)["__init__"])] if "__init__" in vars(found) else []
+        else:
+            members = [(name, found)]
+        yield from ((label, value) for label, value in members if callable(value) and inspect.isroutine(value))
+
+
+@pytest.mark.parametrize("plan", ["Mean", "Means", "Distribution", "Variance", "Frequency", "RangeMean", "RangeMeans"])
+def test_help_shows_and_explains_the_options_of_a_plan(plan):
+    shown = pydoc.render_doc(getattr(dc, plan), renderer=pydoc.plaintext)
+    explained = shown.partition("Parameters\n")[2].partition("Examples\n")[0]
+    for name in inspect.signature(getattr(dc, plan)).parameters:
+        assert f"{name}:" in shown
+        assert re.search(rf"^ [| ]+(\w+, )*{name}\b", explained, re.MULTILINE), name
+
+
+def test_no_public_function_hides_its_options():
+    hidden = []
+    for label, function in public_callables():
+        parameters = inspect.signature(function).parameters.values()
+        hidden += [label for parameter in parameters if parameter.kind is parameter.VAR_KEYWORD]
+    assert not hidden

@@ -89,7 +89,7 @@ class DistributionAnswer(Answer):
     def quantile(self, q: float) -> NumberAnswer:
         """Return the value below which a share ``q`` of the people lies."""
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
-            raise DiscreetError(f"q is {q!r}; allowed is a number between 0 and 1")
+            raise DiscreetError(f"q must be a number between 0 and 1, not {q!r}")
         return self._place(f"quantile {q:g}", Quantile(float(q)))
 
     def cdf(self, x: float) -> NumberAnswer:
