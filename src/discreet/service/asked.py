@@ -21,6 +21,7 @@ from discreet.messages.rounds import read_round
 from discreet.messages.uploads import entry_width, has_zero_padding, pieces
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Round
+from discreet.service.errors import Conflict
 from discreet.tallies import Tally
 
 Mask = npt.NDArray[np.bool_]
@@ -40,7 +41,10 @@ class Asked:
     @lru_cache(maxsize=256)
     def read(document: str) -> "Asked":
         """Read a round's document; the same text is read once."""
-        asked = read_round(json.loads(document))
+        try:
+            asked = read_round(json.loads(document))
+        except DiscreetError as error:
+            raise Conflict(f"this version of discreet cannot read the campaign's round: {error}") from None
         return Asked(asked, entry_width(asked), thresholds(asked.shares))
 
     @property

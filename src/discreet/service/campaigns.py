@@ -147,16 +147,16 @@ class Campaigns:
         for row in self.store.campaigns():
             if row["finished"]:
                 continue
-            last = self.store.rounds(row["id"])[-1]
-            full = last["target"] is not None and int(last["n"]) >= last["target"]
             over = row["closes"] is not None and row["closes"] < self.settings.today()
             try:
+                last = self.store.rounds(row["id"])[-1]
+                full = last["target"] is not None and int(last["n"]) >= last["target"]
                 if last["closed"]:
                     self.advance(row["id"])
                 elif full or (over and int(last["n"]) > 0):
                     self.close(row["id"])
             except DiscreetError:
-                continue  # too few reports for the plan to continue: the round stays open
+                continue  # the round stays as it is: too few reports for the plan to continue, or not readable
 
     # -- for people who answer ----------------------------------------------------------------------------
 
@@ -215,6 +215,17 @@ class Campaigns:
         return [one.hex() for one in tickets]
 
     # -- progress -----------------------------------------------------------------------------------------
+
+    def listed(self) -> list[dict[str, Any]]:
+        """Return the progress of all campaigns, the newest first; one that cannot be read is listed with the reason."""
+        found = []
+        for row in self.store.campaigns():
+            try:
+                found.append(self.progress(bytes(row["id"])))
+            except Conflict as error:
+                named = {"id": bytes(row["id"]).hex(), "title": row["title"], "question": row["question"]}
+                found.append(named | {"state": "unreadable", "reason": str(error)})
+        return found
 
     def progress(self, identifier: bytes) -> dict[str, Any]:
         """Return how far the campaign is: its rounds, counts, targets and days."""

@@ -94,7 +94,7 @@ def mount(app: FastAPI, service: Service) -> None:
     @app.get("/pages/campaigns", dependencies=[ADMINISTRATOR], **hidden)
     def listed() -> Response:
         """The list of campaigns, a piece of the dashboard."""
-        return page("_campaigns.html", campaigns=views.listed(campaigns))
+        return page("_campaigns.html", campaigns=campaigns.listed())
 
     @app.get("/pages/campaigns/{identifier}", **hidden)
     def panel(identifier: Identifier, is_ours: Annotated[bool, Depends(is_administrator)]) -> Response:

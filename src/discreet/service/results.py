@@ -21,7 +21,7 @@ from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Plan
 from discreet.plans.registry import read_plan
 from discreet.service.asked import Asked
-from discreet.service.errors import Missing
+from discreet.service.errors import Conflict, Missing
 from discreet.service.store import Store
 
 _KEPT = 512
@@ -52,8 +52,11 @@ class Withheld:
 
 @lru_cache(maxsize=128)
 def plan_of(text: str) -> Plan:
-    """Read a plan's JSON; the same text is read once."""
-    return read_plan(json.loads(text))
+    """Read a stored plan; the same text is read once."""
+    try:
+        return read_plan(json.loads(text))
+    except DiscreetError as error:
+        raise Conflict(f"this version of discreet cannot read the campaign's plan: {error}") from None
 
 
 def find(store: Store, identifier: bytes) -> RowMapping:

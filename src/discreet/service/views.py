@@ -25,11 +25,6 @@ _NAMES = {"quantile 0.5": "median"} | {
 }
 
 
-def listed(campaigns: Campaigns) -> list[dict[str, Any]]:
-    """Return all campaigns, the newest first."""
-    return [campaigns.progress(bytes(row["id"])) for row in campaigns.store.campaigns()]
-
-
 def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[str, Any]:
     """Return everything that the dashboard of one campaign shows."""
     progress, answer = campaigns.progress(identifier), results.answer(identifier)

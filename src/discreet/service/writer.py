@@ -18,7 +18,7 @@ import numpy.typing as npt
 from discreet.arrays import Bytes
 from discreet.messages.ids import ID_BYTES, is_issued, ticket_id
 from discreet.messages.uploads import Upload
-from discreet.service.errors import Refused, StoreBusy
+from discreet.service.errors import Conflict, Refused, StoreBusy
 from discreet.service.intake import Intake, OpenRound, distinct
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
@@ -65,7 +65,12 @@ def take(
     with store.write() as connection:
         for (campaign, number), places in sorted(members.items()):
             intake = Intake(store, connection)
-            found = intake.lock_round(campaign, number)
+            try:
+                found = intake.lock_round(campaign, number)
+            except Conflict as error:
+                for place in places:
+                    outcomes[place] = Refused(error.status, str(error))
+                continue
             if found is None:
                 continue
             fitting = []
