@@ -16,7 +16,7 @@ import uvicorn
 
 import discreet as dc
 from discreet.device.client import Campaign, Collector
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import MEDIA_TYPE, pad, write_upload
 from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.registry import QUESTIONS
@@ -84,12 +84,12 @@ def reports_of(campaign: Campaign, codes: Any, ids: list[bytes] | None = None) -
     asked = campaign.round()
     sent = ids or [os.urandom(16) for _ in codes]
     names = np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(-1, 16)
-    rows = envelope.pad(asked.channels[0].mechanism.pack(np.asarray(codes)), len(sent), asked.width)
-    return envelope.write_upload(bytes.fromhex(campaign.id), asked.number, names, rows), sent
+    rows = pad(asked.channels[0].mechanism.pack(np.asarray(codes)), len(sent), asked.width)
+    return write_upload(bytes.fromhex(campaign.id), asked.number, names, rows), sent
 
 
 async def call(
-    app: Any, method: str, path: str, body: bytes = b"", kind: str = envelope.MEDIA_TYPE, **headers: str
+    app: Any, method: str, path: str, body: bytes = b"", kind: str = MEDIA_TYPE, **headers: str
 ) -> tuple[int, bytes]:
     """Send one request to the application itself, without a socket."""
     listed = {"content-type": kind, "content-length": str(len(body))} | headers

@@ -15,7 +15,7 @@ import pytest
 from tests.service.running import Running, running
 
 import discreet as dc
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import read_upload
 
 HOW = (
     "no chromium with chromedriver and selenium here; 'make system' installs Debian's packages chromium and "
@@ -154,7 +154,7 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
     # The wire: one packed report, 32 bytes of header, 16 of id, one of report; nowhere the answer.
     (upload,) = requests
     assert upload["url"] == f"{site.url}/api/reports"
-    read = envelope.read_upload(upload["body"])
+    read = read_upload(upload["body"])
     assert read.campaign.hex() == campaign.id
     assert (len(upload["body"]), read.width, upload["body"][-1]) == (49, 1, report)
     for one in before + requests:

@@ -9,7 +9,7 @@ import pytest
 from tests.service.running import Process, one_hot_plan
 
 from discreet.device.client import Collector, CollectorError, upload
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import pad, write_upload
 from discreet.service import Store
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
@@ -40,9 +40,9 @@ def crash(database: str, kills: int, batch: int, size: int = 40_000) -> int:
                     return
                 codes = np.arange(start, min(start + batch, size))
                 names = np.frombuffer(os.urandom(16 * len(codes)), dtype=np.uint8).reshape(-1, 16)
-                rows = envelope.pad(asked.mechanisms[0].pack(codes), len(codes), asked.width)
+                rows = pad(asked.mechanisms[0].pack(codes), len(codes), asked.width)
                 try:
-                    receipt = upload(collector, envelope.write_upload(identifier, 1, names, rows), 1)
+                    receipt = upload(collector, write_upload(identifier, 1, names, rows), 1)
                 except CollectorError as error:
                     problems.append(f"{error.status} {error}")
                     return

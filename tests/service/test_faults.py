@@ -16,7 +16,7 @@ from sqlalchemy import event
 from tests.service.running import one_hot_plan, reports_of, running
 
 from discreet.device.client import CollectorError, upload
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import HEADER_BYTES, MEDIA_TYPE, write_upload
 from discreet.service.database import NEWEST
 from discreet.service.store import Store
 
@@ -36,7 +36,7 @@ def raw(port: int, data: bytes, pause: float = 0.0, piece: int = 1 << 16) -> tup
         return response.status, response.read()
 
 
-def post(body: bytes, *headers: str, kind: str = envelope.MEDIA_TYPE, length: int | None = None) -> bytes:
+def post(body: bytes, *headers: str, kind: str = MEDIA_TYPE, length: int | None = None) -> bytes:
     lines = ["POST /api/reports HTTP/1.1", "Host: x", f"Content-Type: {kind}", *headers]
     if not any("chunked" in header for header in headers):
         lines.append(f"Content-Length: {len(body) if length is None else length}")
@@ -61,9 +61,7 @@ def test_what_does_not_follow_the_wire_is_refused(collector, campaign):
         (body[:20] + b"\7\0\0\0" + body[24:], 404),  # a round that never was
         (body[:30] + b"\1\0" + body[32:], 400),
     ]
-    wide = envelope.write_upload(
-        bytes.fromhex(campaign.id), 1, np.zeros((1, 16), np.uint8), np.zeros((1, 40), np.uint8)
-    )
+    wide = write_upload(bytes.fromhex(campaign.id), 1, np.zeros((1, 16), np.uint8), np.zeros((1, 40), np.uint8))
     for data, status in [*cases, (wide, 400)]:
         got, said = raw(collector.port, post(data))
         assert got == status, said
@@ -77,11 +75,11 @@ def test_a_bad_report_among_good_ones(collector, campaign):
     body, _ = reports_of(campaign, codes)
     spoiled = bytearray(body)
     for place in (3, 50, 89):
-        spoiled[envelope.HEADER_BYTES + 17 * place + 16] = 200  # not of the alphabet
+        spoiled[HEADER_BYTES + 17 * place + 16] = 200  # not of the alphabet
     assert upload(collector.collector(), bytes(spoiled), 1).statuses == {"accepted": 87, "invalid": 3}
     assert upload(collector.collector(), body, 1).statuses == {"accepted": 3, "replayed": 87}
     junk = bytearray(reports_of(campaign, codes)[0])
-    junk[envelope.HEADER_BYTES :] = b"\xff" * (len(junk) - envelope.HEADER_BYTES)
+    junk[HEADER_BYTES:] = b"\xff" * (len(junk) - HEADER_BYTES)
     assert upload(collector.collector(), bytes(junk), 1).statuses == {"invalid": 90}
 
 

@@ -29,7 +29,7 @@ from sqlalchemy.exc import OperationalError
 from tests.service.running import TwoRounds
 
 from discreet.errors import DiscreetError
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import Upload, pad, read_upload, write_upload
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
 from discreet.service.errors import Refused, StoreBusy
@@ -106,16 +106,16 @@ class Collection(RuleBasedStateMachine):
             self.next += 1
         return ids
 
-    def upload(self, ids: list[bytes], codes: list[int] | None = None) -> list[envelope.Upload]:
+    def upload(self, ids: list[bytes], codes: list[int] | None = None) -> list[Upload]:
         """One upload for each round that these ids belong to."""
         asked = Asked.read(self.rounds()[0]["document"])
         uploads = []
         for number in sorted({self.sent[one][0] for one in ids}):
             mine = [one for one in ids if self.sent[one][0] == number]
             said = codes or [self.sent[one][1] for one in mine]
-            rows = envelope.pad(asked.mechanisms[0].pack(np.asarray(said[: len(mine)])), len(mine), asked.width)
+            rows = pad(asked.mechanisms[0].pack(np.asarray(said[: len(mine)])), len(mine), asked.width)
             names = np.frombuffer(b"".join(mine), dtype=np.uint8).reshape(-1, 16)
-            uploads.append(envelope.read_upload(envelope.write_upload(self.campaign, number, names, rows)))
+            uploads.append(read_upload(write_upload(self.campaign, number, names, rows)))
         return uploads
 
     def acknowledge(self, uploads, outcomes):
@@ -164,8 +164,8 @@ class Collection(RuleBasedStateMachine):
     def send_garbage(self, worker):
         ids = self.fresh(3)
         uploads = self.upload(ids)
-        spoiled = [envelope.Upload(u.campaign, u.round, u.width, b"\xff" * len(u.entries)) for u in uploads]
-        unknown = [envelope.Upload(bytes(16), u.round, u.width, u.entries) for u in uploads]
+        spoiled = [Upload(u.campaign, u.round, u.width, b"\xff" * len(u.entries)) for u in uploads]
+        unknown = [Upload(bytes(16), u.round, u.width, u.entries) for u in uploads]
         for outcome in self.workers[worker].take(spoiled + unknown):
             assert isinstance(outcome, Refused) or not (outcome == ACCEPTED).any()
 

@@ -37,10 +37,9 @@ from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
 from discreet.mechanisms.shapes.window import Window
-from discreet.messages import uploads as envelope
 from discreet.messages.ids import ticket_id
 from discreet.messages.rounds import announce, write_round
-from discreet.messages.uploads import report_ids
+from discreet.messages.uploads import pad, report_ids, write_upload
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Channel, Round
 from discreet.plans.encoders import Attribute, read_encoder, write_encoder
@@ -154,8 +153,8 @@ def refusal(document: str) -> str:
 def upload(campaign: str, number: int, width: int, answers: list[list[str]], ends: list[int]) -> dict[str, Any]:
     """Return the vector of an upload of (id, report)."""
     where, n = bytes.fromhex(campaign), len(answers)
-    ids = envelope.pad(bytes.fromhex("".join(i for i, _ in answers)), n, 16)
-    reports = np.vstack([envelope.pad(bytes.fromhex(report), 1, width) for _, report in answers])
+    ids = pad(bytes.fromhex("".join(i for i, _ in answers)), n, 16)
+    reports = np.vstack([pad(bytes.fromhex(report), 1, width) for _, report in answers])
     return {
         "campaign": campaign,
         "round": number,
@@ -163,7 +162,7 @@ def upload(campaign: str, number: int, width: int, answers: list[list[str]], end
         "answers": answers,
         "ends": ends,
         "channels": drawn_by_id(where, number, ids, ends).tolist(),
-        "body": envelope.write_upload(where, number, ids, reports).hex(),
+        "body": write_upload(where, number, ids, reports).hex(),
         "ticket_ids": [ticket_id(where, bytes.fromhex(i)).hex() for i, _ in answers],
     }
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import MEDIA_TYPE, write_upload
 from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
@@ -127,9 +127,9 @@ def requests(campaign: bytes, count: int, batch: int, width: int) -> list[bytes]
     for _ in range(count):
         ids = np.frombuffer(os.urandom(16 * batch), dtype=np.uint8).reshape(-1, 16)
         rows = np.frombuffer(os.urandom(batch * width), dtype=np.uint8).reshape(-1, width) % 64
-        body = envelope.write_upload(campaign, 1, ids, rows.astype(np.uint8))
+        body = write_upload(campaign, 1, ids, rows.astype(np.uint8))
         head = (
-            f"POST /api/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {envelope.MEDIA_TYPE}\r\n"
+            f"POST /api/reports HTTP/1.1\r\nHost: x\r\nContent-Type: {MEDIA_TYPE}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         made.append(head.encode() + body)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import WireError
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import MEDIA_TYPE, Upload, read_upload
 from discreet.service.errors import Refused, StoreBusy, status_of
 from discreet.service.limits import RateLimit
 from discreet.service.metrics import Metrics
@@ -62,7 +62,7 @@ class Gate:
             body = await self._body(headers, receive)
             if uploads:
                 self.metrics.uploads += 1
-                codes = await self.take(envelope.read_upload(body))
+                codes = await self.take(read_upload(body))
                 await _send(send, 200, answer(codes))
                 return
         except (Refused, WireError, StoreBusy) as error:
@@ -74,7 +74,7 @@ class Gate:
             return  # the client disconnected before it had sent everything
         await self.app(scope, _replay(body, receive), _with_headers(send))
 
-    async def take(self, upload: envelope.Upload) -> Codes:
+    async def take(self, upload: Upload) -> Codes:
         """Store an upload; return when it is durable."""
         return await self.writer.submit(upload)
 
@@ -84,8 +84,8 @@ class Gate:
             raise Refused(
                 415, f"bodies must not be compressed, but content-encoding is {encoding[:20].decode('latin-1')}"
             )
-        if uploads and headers.get(b"content-type", b"").split(b";")[0].strip() != envelope.MEDIA_TYPE.encode():
-            raise Refused(415, f"content-type must be {envelope.MEDIA_TYPE}")
+        if uploads and headers.get(b"content-type", b"").split(b";")[0].strip() != MEDIA_TYPE.encode():
+            raise Refused(415, f"content-type must be {MEDIA_TYPE}")
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length[:20]) > self.settings.max_body:
             raise Refused(

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from discreet.messages import uploads as envelope
+from discreet.messages.uploads import MEDIA_TYPE
 from discreet.service.gate import UPLOAD_PATH
 
 _MEANING = {
@@ -48,7 +48,7 @@ def describe(app: FastAPI) -> None:
                 "operationId": "upload",
                 "requestBody": {
                     "required": True,
-                    "content": {envelope.MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
+                    "content": {MEDIA_TYPE: {"schema": {"type": "string", "format": "binary"}}},
                 },
                 "responses": described,
             }
