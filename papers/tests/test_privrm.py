@@ -10,8 +10,8 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.plans.encoders import RangeEncoder
-from discreet.plans.range_mean.answer import ratio
 from discreet.plans.range_mean.designs import predicted_variance
+from discreet.plans.range_mean.estimators import ratio
 from discreet_papers import STUDIES
 from discreet_papers.privrm import levels as privrm_levels
 from discreet_papers.privrm import study as privrm

@@ -13,8 +13,7 @@ from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.plans.base import Answered
 from discreet.plans.encoders import RangeEncoder
-from discreet.plans.range_mean import RangeMean
-from discreet.plans.range_mean import answer as range_estimate
+from discreet.plans.range_mean import RangeMean, estimators
 from discreet.plans.range_mean.designs import Belief, predicted_variance, ranked
 from discreet.plans.range_mean.region import dense_region, mean_error
 from discreet.plans.range_mean.several import RangeMeans
@@ -66,7 +65,7 @@ def simulated(method, inner, epsilon, share, points, *, n=40_000, repeats=3000, 
     source = range_mechanism(method, inner, epsilon, draw=draw, positions=24)
     drawn, exact = tallies(source, points, share, n, repeats, np.random.default_rng(7))
     belief = Belief(exact, np.array(points), np.full(len(points), 1 / len(points)))
-    found = [range_estimate.ratio([(source, tally)]) for tally in drawn]
+    found = [estimators.ratio([(source, tally)]) for tally in drawn]
     means = np.array([r.mean for r in found])
     truth = belief.mean
     covered = np.mean([r.interval[0] <= truth <= r.interval[1] for r in found])
@@ -127,8 +126,8 @@ def test_tag_weights_are_a_free_gain():
     assert 1.7 < gain < 3
     rng = np.random.default_rng(1)
     drawn, _ = tallies(source, (0.3,), 0.165, 50_000, 1000, rng)
-    plain = np.var([range_estimate.ratio([(source, t)], weighted=False).mean for t in drawn])
-    free = np.var([range_estimate.ratio([(source, t)]).mean for t in drawn])
+    plain = np.var([estimators.ratio([(source, t)], weighted=False).mean for t in drawn])
+    free = np.var([estimators.ratio([(source, t)]).mean for t in drawn])
     assert plain / free > 1.5
 
 
@@ -209,8 +208,8 @@ def test_pooling_the_pilot_uses_its_answers(wages):
     source = range_mechanism("outside-symbol", "duchi", 2.0)
     rng = np.random.default_rng(2)
     (a, b), _ = tallies(source, (0.2, 0.4), 0.5, 20_000, 2, rng)
-    both = range_estimate.ratio([(source, a), (source, b)])
-    joined = range_estimate.ratio([(source, a + b)])
+    both = estimators.ratio([(source, a), (source, b)])
+    joined = estimators.ratio([(source, a + b)])
     assert both.mean == pytest.approx(joined.mean, abs=0.05 * joined.error)
     assert both.error == pytest.approx(joined.error, rel=0.02)
 

@@ -14,7 +14,7 @@ from discreet.mechanisms.numeric.privrm import METHODS, SLOW, range_mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.range_mean import answer as range_estimate
+from discreet.plans.range_mean import estimators
 from discreet.plans.range_mean.designs import COARSE, INNERS, Belief, predicted_variance, ranked
 from discreet.privacy.exact import TOTAL
 
@@ -127,7 +127,7 @@ def _distribution(asked: Ask, population: Population, inside: tuple[float, float
 
     def law(people: int) -> tuple[float, float]:
         if people not in found:
-            squared = range_estimate.predicted_distribution(source, masses, people, [(low, high)], repeats=REPEATS)
+            squared = estimators.predicted_distribution(source, masses, people, [(low, high)], repeats=REPEATS)
             found[people] = asked.domain.width / 2 * math.sqrt(float(squared[0]))
         width = (inside[1] - inside[0]) / 2
         return found[people], min(asked.z * found[people], width)

@@ -1,7 +1,7 @@
 """Answers: what plans return. All have one face; they differ in their rows.
 
 `Answer` is the base: value, interval, level, n, epsilon, method, assumed, details, ways to show them. `NumberAnswer`
-is one number, `FrequencyAnswer` a table of categories, `MeansAnswer` and `RangeMeansAnswer` several numbers at once;
+is one number, `SeveralAnswer` the base of several numbers at once, `FrequencyAnswer` a table of categories;
 `discreet.plans.distribution.answer` has the histogram.
 """
 
@@ -183,7 +183,7 @@ class NumberAnswer(Answer):
 
 
 class SeveralAnswer(Answer):
-    """Several numbers, each an answer of its own; the base of `MeansAnswer` and `RangeMeansAnswer`."""
+    """Several numbers, each an answer of its own: the base of what `Means` and `RangeMeans` return."""
 
     @abstractmethod
     def named(self) -> list[tuple[str, NumberAnswer]]:
@@ -210,69 +210,6 @@ class SeveralAnswer(Answer):
         if truth is not None:
             raise DiscreetError("truth can be drawn for one number only: plot one of the answers by itself")
         return plots.estimates(self.named(), what=self.question)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class MeansAnswer(SeveralAnswer):
-    """The means of several numbers, by name; ``answer["age"]`` is one of them."""
-
-    estimates: dict[str, NumberAnswer]
-    counted: ClassVar[str] = "people"
-
-    def __getitem__(self, name: str) -> NumberAnswer:
-        if name not in self.estimates:
-            raise DiscreetError(f"name must be one of {', '.join(self.estimates)}, not {name!r}")
-        return self.estimates[name]
-
-    def __len__(self) -> int:
-        return len(self.estimates)
-
-    def named(self) -> list[tuple[str, NumberAnswer]]:
-        """Return each mean with its name."""
-        return list(self.estimates.items())
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row per mean: name, value, low, high, n."""
-        return [one.rows()[0] | {"name": name, "n": one.n} for name, one in self.estimates.items()]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the answer to each question."""
-        return {"estimates": {name: one.to_dict() for name, one in self.estimates.items()}}
-
-    def __str__(self) -> str:
-        return _leading([f"{name} {one}" for name, one in self.named()[:4]], 3)
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class RangeMeansAnswer(SeveralAnswer):
-    """The means inside several ranges; ``answer[0]`` is that of the first range."""
-
-    ranges: tuple[tuple[float, float], ...]
-    estimates: tuple[NumberAnswer, ...]
-
-    def __getitem__(self, index: int) -> NumberAnswer:
-        return self.estimates[index]
-
-    def __len__(self) -> int:
-        return len(self.estimates)
-
-    def named(self) -> list[tuple[str, NumberAnswer]]:
-        """Return each mean with its range as the name."""
-        return [(f"[{low:g}, {high:g}]", one) for (low, high), one in zip(self.ranges, self.estimates, strict=True)]
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return one row per range: low and high of the range, mean, interval, share of the people inside."""
-        return [
-            {"low": low, "high": high, "mean": one.value, "interval": list(one.interval), "share": one.details["share"]}
-            for (low, high), one in zip(self.ranges, self.estimates, strict=True)
-        ]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the rows."""
-        return {"rows": self.rows()}
-
-    def __str__(self) -> str:
-        return "; ".join(f"{name} {one}" for name, one in self.named())
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -363,9 +300,9 @@ class FrequencyAnswer(Answer):
         return plots.frequencies(self, truth=truth, top=top)
 
     def __str__(self) -> str:
-        return _leading([f"{row['label']} {row['frequency']:.1%}" for row in self.top(4)], 3)
+        return leading([f"{row['label']} {row['frequency']:.1%}" for row in self.top(4)], 3)
 
 
-def _leading(texts: Sequence[str], most: int) -> str:
+def leading(texts: Sequence[str], most: int) -> str:
     """Join the first texts; an ellipsis says that there are more."""
     return ", ".join([*texts[:most], *(["…"] if len(texts) > most else [])])

@@ -24,8 +24,8 @@ from discreet.mechanisms.shapes.window import Window
 from discreet.plans.base import Answered, Channel, Round
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.range_mean import RangeMean
-from discreet.plans.range_mean.answer import direct, moments_within, ratio, reconstruct
 from discreet.plans.range_mean.designs import Belief, predicted_variance
+from discreet.plans.range_mean.estimators import direct, moments_within, ratio, reconstruct
 from discreet.tallies import Tally
 from discreet_papers import data
 from discreet_papers.job import Cell, Job, seed_of

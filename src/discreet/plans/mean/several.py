@@ -9,14 +9,15 @@ that is k = 1.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric
-from discreet.plans.answers import MeansAnswer
+from discreet.plans.answers import NumberAnswer, SeveralAnswer, leading
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.encoders import Attribute
 from discreet.plans.mean.adaptive import Adaptive
@@ -25,6 +26,37 @@ from discreet.plans.options import build_numeric, check_whole, given
 
 GUESSED_VARIANCE = 1 / 3
 """Variance of a value on [-1, 1] when nothing is known: that of the uniform distribution."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MeansAnswer(SeveralAnswer):
+    """The means of several numbers, by name; ``answer["age"]`` is one of them."""
+
+    estimates: dict[str, NumberAnswer]
+    counted: ClassVar[str] = "people"
+
+    def __getitem__(self, name: str) -> NumberAnswer:
+        if name not in self.estimates:
+            raise DiscreetError(f"name must be one of {', '.join(self.estimates)}, not {name!r}")
+        return self.estimates[name]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def named(self) -> list[tuple[str, NumberAnswer]]:
+        """Return each mean with its name."""
+        return list(self.estimates.items())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per mean: name, value, low, high, n."""
+        return [one.rows()[0] | {"name": name, "n": one.n} for name, one in self.estimates.items()]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the answer to each question."""
+        return {"estimates": {name: one.to_dict() for name, one in self.estimates.items()}}
+
+    def __str__(self) -> str:
+        return leading([f"{name} {one}" for name, one in self.named()[:4]], 3)
 
 
 class Means(Plan[MeansAnswer]):

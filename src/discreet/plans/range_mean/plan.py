@@ -12,7 +12,6 @@ dense region; people of the range outside it answer as its nearest end [adaptive
 Prefer outside-symbol from epsilon = 1 on; privrm-star with duchi when epsilon is small and the mean near the middle.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,30 +19,26 @@ import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.numeric.privrm import METHODS, Draw, range_mechanism
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
-from discreet.plans.mean.plan import RANDOM_SAMPLE
 from discreet.plans.options import check_choice, check_domain, check_options, given, numeric_options
-from discreet.plans.range_mean import answer as range_estimate
-from discreet.plans.range_mean.designs import COARSE, Belief, Region, check_range, ranked
+from discreet.plans.range_mean import estimators
+from discreet.plans.range_mean.answering import RangeAnswering, asked_wave
+from discreet.plans.range_mean.designs import COARSE, Belief, check_range, ranked
 from discreet.plans.range_mean.region import (
-    NOISE,
-    bias_allowed,
     dense_region,
     literal_error,
     mean_error,
     noise_of_count,
 )
-from discreet.tallies import Tally
 
-DIVIDING = 0.1
+PILOT_SHARE = 0.1
 """The share of the people in a pilot round, unless given."""
 _RANGED = ("draw", "calibrated", "positions", "outputs", "corrected", "plateau", "steps", "b", "ratio")
 OPTIONS: dict[str, tuple[str, ...]] = dict.fromkeys(("auto", *METHODS), _RANGED) | {"direct": (), "distribution": ()}
@@ -145,7 +140,7 @@ class RangeMean(Plan[NumberAnswer]):
             raise DiscreetError("adaptive needs a pilot round: pilot must be above 0 and rounds 2")
         self.mechanism, self.adaptive, self.literal = mechanism, adaptive, literal
         self.method, self.tailored = method, tailored
-        self.pilot = DIVIDING if pilot is None else float(pilot)
+        self.pilot = PILOT_SHARE if pilot is None else float(pilot)
         self.options = given(
             draw=draw, calibrated=calibrated, positions=positions, outputs=outputs, corrected=corrected,
             plateau=plateau, steps=steps, b=b, ratio=ratio,
@@ -173,12 +168,6 @@ class RangeMean(Plan[NumberAnswer]):
             "level": self.level,
         }
         return own | self._given | self.options
-
-    @property
-    def _canonical(self) -> Region:
-        """The range on the domain's canonical scale."""
-        scale = 2.0 / self.domain.width
-        return (self.range[0] - self.domain.low) * scale - 1, (self.range[1] - self.domain.low) * scale - 1
 
     def _believe(self, guess: tuple[float, float] | None, prior: Sequence[float] | None) -> Belief | None:
         middle, half = (self.range[0] + self.range[1]) / 2, (self.range[1] - self.range[0]) / 2
@@ -245,7 +234,7 @@ class RangeMean(Plan[NumberAnswer]):
         if history:
             pilot = history[0].round.channel("pilot").mechanism
             assert isinstance(pilot, Ranged)
-            seen = range_estimate.ratio([(pilot, history[0].tally("pilot"))], self.level)
+            seen = estimators.ratio([(pilot, history[0].tally("pilot"))], self.level)
             belief = Belief.guess(float(np.clip(max(seen.share, seen.share_error), 1e-3, 1.0)), seen.mean)
         else:
             belief = self._belief or self._blind
@@ -255,8 +244,8 @@ class RangeMean(Plan[NumberAnswer]):
     def _adapted(self, pilot: Answered) -> Channel:
         """Return the main channel of adaptive adjustment: the dense region, and the best mechanism for it."""
         tally = pilot.tally("pilot")
-        points, masses = range_estimate.reconstruct(_asked_wave(pilot, "pilot"), tally.counts)
-        low, high = self._canonical
+        points, masses = estimators.reconstruct(asked_wave(pilot, "pilot"), tally.counts)
+        low, high = self.answering.canonical
         n = tally.n * (1 - self.pilot) / self.pilot
         whole = Belief.within(points, masses, low, high, (low, high), clip=True)
         if not whole.share > 0:
@@ -274,8 +263,6 @@ class RangeMean(Plan[NumberAnswer]):
         encoder = RangeEncoder(self.domain, *self.range, (first, last), clip=not self.literal)
         return Channel("all", source, encoder)
 
-    # -- the answer ---------------------------------------------------------------------------------------
-
     def estimate(self, history: History) -> NumberAnswer:
         """Return the mean inside with its interval; details hold the share and the count with theirs."""
         if self._mean is not None:
@@ -284,109 +271,13 @@ class RangeMean(Plan[NumberAnswer]):
             return found
         if not history or "all" not in history[-1].tallies:
             raise DiscreetError("a range mean needs the tallies of its last round, 'all'")
-        channel, last = history[-1].round.channel("all"), history[-1].tally("all")
-        if isinstance(channel.mechanism, Ranged):
-            return self._from_ratio(history, channel.mechanism, last)
+        if isinstance(history[-1].round.channel("all").mechanism, Ranged):
+            return self.answering.from_ratio(history)
         if self.method == "distribution":
-            return self.from_distribution(history[-1])
-        return self._from_reports(history[-1].numeric("all"), last)
+            return self.answering.from_distribution(history[-1])
+        return self.answering.from_reports(history[-1])
 
-    def _from_ratio(self, history: History, source: Ranged, last: Tally) -> NumberAnswer:
-        encoder = history[-1].round.channel("all").encoder
-        if not isinstance(encoder, RangeEncoder):
-            raise DiscreetError(f"a range mean needs a channel that encodes a range, not {encoder!r}")
-        rounds = [(source, last)]
-        pilot = history[0].round.channel("pilot").mechanism if len(history) == 2 else None
-        if isinstance(pilot, Ranged):  # it asked about the same range; otherwise it only showed where people are
-            rounds.append((pilot, history[0].tally("pilot")))
-        found = range_estimate.ratio(rounds, self.level)
-        middle, half = sum(encoder.region) / 2, (encoder.region[1] - encoder.region[0]) / 2
-        n = sum(answered.n for answered in history)
-        interval = (middle + half * found.interval[0], middle + half * found.interval[1])
-        assumed = [
-            f"values outside {self.domain} count as its nearest end",
-            RANDOM_SAMPLE,
-        ]
-        if not found.enough:
-            interval = self.range
-            assumed.append("too few people in the range: the value is its middle, and the interval the whole range")
-        bias = 0.0
-        if isinstance(pilot, Window) and found.enough:
-            seen = history[0].tally("pilot")
-            points, masses = range_estimate.reconstruct(pilot, seen.counts)
-            places = np.asarray(self.domain.decode(points))
-            missed = 2 / NOISE * noise_of_count(self.epsilon, seen.n)
-            bias = bias_allowed(places, masses, self.range, encoder.region, clip=encoder.clip, mass_error=missed)
-            interval = (max(interval[0] - bias, self.range[0]), min(interval[1] + bias, self.range[1]))
-            assumed.append(
-                f"people of the range outside [{encoder.region[0]:g}, {encoder.region[1]:g}] "
-                + ("answered as its nearest end" if encoder.clip else "were left out")
-                + ": the interval is widened by the bias that this may cause, as the pilot saw it"
-            )
-        details = self._counted(found.share, found.share_error, n) | {
-            "standard_error": half * found.error,
-            "bias_allowed": bias,
-            "enough": found.enough,
-            "region": list(encoder.region),
-            "mechanism": source.name,
-            "inner_epsilon": source.inner.epsilon,
-        }
-        value = middle + half * found.mean if found.enough else (self.range[0] + self.range[1]) / 2
-        return self._estimate(value, interval, n, source.name, assumed, details)
-
-    def _from_reports(self, source: Numeric, tally: Tally) -> NumberAnswer:
-        mean, error, inside = range_estimate.direct(source, tally, *self._canonical)
-        share, share_error = inside / tally.n, math.sqrt(max(inside, 1)) / tally.n
-        assumed = "reports are treated as values: a biased baseline, whose interval does not contain the truth"
-        return self._from_baseline(tally.n, f"direct/{source.name}", mean, error, share, share_error, assumed)
-
-    def from_distribution(self, answered: Answered) -> NumberAnswer:
-        """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
-        wave, tally = _asked_wave(answered, "all"), answered.tally("all")
-        (share, mean), (share_error, error) = range_estimate.distribution(wave, tally, *self._canonical)
-        assumed = "the distribution is smooth: the interval does not account for the bias of the smoothing"
-        figures = (float(mean), float(error), float(share), float(share_error))
-        return self._from_baseline(tally.n, "distribution/square-wave", *figures, assumed)
-
-    def _from_baseline(
-        self, n: int, method: str, mean: float, error: float, share: float, share_error: float, assumed: str
-    ) -> NumberAnswer:
-        scale = self.domain.width / 2
-        value = float(self.domain.decode(mean))
-        ends = normal_interval(value, error * scale, self.level)
-        details = self._counted(share, share_error, n) | {"standard_error": error * scale, "enough": share > 0}
-        interval = (max(ends[0], self.range[0]), min(ends[1], self.range[1]))
-        return self._estimate(value, interval, n, method, [assumed], details)
-
-    def _counted(self, share: float, error: float, n: int) -> dict[str, Any]:
-        low, high = (float(np.clip(end, 0, 1)) for end in normal_interval(share, error, self.level))
-        kept = float(np.clip(share, 0, 1))
-        return {
-            "share": kept,
-            "share_interval": [low, high],
-            "count": kept * n,
-            "count_interval": [low * n, high * n],
-        }
-
-    def _estimate(
-        self, value: float, interval: Region, n: int, method: str, assumed: list[str], details: dict[str, Any]
-    ) -> NumberAnswer:
-        return NumberAnswer(
-            question=self.question,
-            value=value,
-            interval=interval,
-            level=self.level,
-            n=n,
-            epsilon=self.epsilon,
-            method=method,
-            assumed=tuple(assumed),
-            details=details,
-        )
-
-
-def _asked_wave(answered: Answered, key: str) -> Window:
-    """Return the wave that a channel was asked with."""
-    wave = answered.round.channel(key).mechanism
-    if not isinstance(wave, Window):
-        raise DiscreetError(f"channel {key!r} needs a wave to reconstruct a distribution, not {wave.name}")
-    return wave
+    @property
+    def answering(self) -> RangeAnswering:
+        """What turns tallies into an answer about this range."""
+        return RangeAnswering(self.domain, self.range, self.epsilon, self.level)

@@ -7,6 +7,7 @@ number of people expected.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,12 +19,44 @@ from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.answers import RangeMeansAnswer
+from discreet.plans.answers import NumberAnswer, SeveralAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.options import check_choice, check_whole
 from discreet.plans.range_mean import RangeMean
-from discreet.plans.range_mean.answer import predicted_distribution
 from discreet.plans.range_mean.designs import Belief, predicted_variance
+from discreet.plans.range_mean.estimators import predicted_distribution
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RangeMeansAnswer(SeveralAnswer):
+    """The means inside several ranges; ``answer[0]`` is that of the first range."""
+
+    ranges: tuple[tuple[float, float], ...]
+    estimates: tuple[NumberAnswer, ...]
+
+    def __getitem__(self, index: int) -> NumberAnswer:
+        return self.estimates[index]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def named(self) -> list[tuple[str, NumberAnswer]]:
+        """Return each mean with its range as the name."""
+        return [(f"[{low:g}, {high:g}]", one) for (low, high), one in zip(self.ranges, self.estimates, strict=True)]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per range: low and high of the range, mean, interval, share of the people inside."""
+        return [
+            {"low": low, "high": high, "mean": one.value, "interval": list(one.interval), "share": one.details["share"]}
+            for (low, high), one in zip(self.ranges, self.estimates, strict=True)
+        ]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the rows."""
+        return {"rows": self.rows()}
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name} {one}" for name, one in self.named())
 
 
 class RangeMeans(Plan[RangeMeansAnswer]):
@@ -147,7 +180,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
         if len(history) != 1:
             raise DiscreetError(f"range means take one round, not {len(history)}")
         if "all" in history[0].tallies:
-            found = [plan.from_distribution(history[0]) for plan in self._joint]
+            found = [plan.answering.from_distribution(history[0]) for plan in self._joint]
         else:
             found = [plan.estimate([_alone(history[0], str(k))]) for k, plan in enumerate(self._divided)]
         n = history[0].n

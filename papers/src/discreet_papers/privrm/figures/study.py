@@ -14,8 +14,8 @@ from discreet.arrays import Floats
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.window import Window
-from discreet.plans.range_mean.answer import moments_within, reconstruct
 from discreet.plans.range_mean.designs import predicted_variance
+from discreet.plans.range_mean.estimators import moments_within, reconstruct
 from discreet_papers.job import Cell, seed_of
 from discreet_papers.privrm import levels, study
 

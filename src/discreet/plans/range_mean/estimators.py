@@ -1,4 +1,4 @@
-"""Estimates of a range mean: the ratio of two sums with its interval, and the two baselines of PrivRM's section 3.2.
+"""Estimators of a range mean: the ratio of two sums with its interval, and the two baselines of PrivRM, section 3.2.
 
     mu = S / N,   S = sum of values, N = sum of memberships;   SE = sqrt(n s_psi^2) / N,   psi = value - mu membership
 
@@ -56,7 +56,7 @@ class Ratio:
 def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weighted: bool = True) -> Ratio:
     """Estimate the mean inside from the tallies of one or more rounds that asked about the same range."""
     if sum(tally.n for _, tally in rounds) < 2:
-        raise DiscreetError("the tallies hold fewer than 2 reports; a range mean with its interval needs at least 2")
+        raise DiscreetError("a range mean with its interval needs at least 2 reports")
     mean = 0.0
     for _ in range(3):  # the weights depend a little on the mean itself
         pooled = np.zeros(2)
@@ -165,8 +165,8 @@ def moments_within(points: Floats, masses: Floats, low: float, high: float) -> t
 def distribution(source: Window, tally: Tally, low: float, high: float, repeats: int = 40) -> tuple[Floats, Floats]:
     """Return (share, mean) within [low, high] of the reconstructed distribution, and their standard errors.
 
-    The errors are a parametric bootstrap: counts + sqrt(counts) z, reconstructed again. They do not hold the bias of
-    the smoothing.
+    The errors are a parametric bootstrap: counts + sqrt(counts) z, reconstructed again. They do not account for the
+    bias of the smoothing.
     """
     counts = source.check_tally(tally).counts.astype(np.float64)
     points, masses = reconstruct(source, counts)

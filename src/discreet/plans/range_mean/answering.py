@@ -1,0 +1,145 @@
+"""RangeAnswering: from the tallies of a range mean to its answer, in the domain's units."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.domains import Interval
+from discreet.errors import DiscreetError
+from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.window import Window
+from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.base import Answered, History
+from discreet.plans.encoders import RangeEncoder
+from discreet.plans.mean.plan import RANDOM_SAMPLE
+from discreet.plans.range_mean import estimators
+from discreet.plans.range_mean.designs import Region
+from discreet.plans.range_mean.region import NOISE, bias_allowed, noise_of_count
+
+
+@dataclass(frozen=True)
+class RangeAnswering:
+    """How answers about a range are made of tallies.
+
+    Attributes
+    ----------
+    range : (float, float)
+        The range, in the domain's units.
+    """
+
+    domain: Interval
+    range: Region
+    epsilon: float
+    level: float
+
+    @property
+    def canonical(self) -> Region:
+        """The range on the domain's canonical scale [-1, 1]."""
+        scale = 2.0 / self.domain.width
+        return (self.range[0] - self.domain.low) * scale - 1, (self.range[1] - self.domain.low) * scale - 1
+
+    def from_ratio(self, history: History) -> NumberAnswer:
+        """Answer from a mechanism for ranges: the sum of the values inside over their number."""
+        source, encoder = history[-1].round.channel("all").mechanism, history[-1].round.channel("all").encoder
+        if not isinstance(source, Ranged) or not isinstance(encoder, RangeEncoder):
+            raise DiscreetError(f"a range mean needs a channel for a range, not {source.name} with {encoder!r}")
+        rounds = [(source, history[-1].tally("all"))]
+        pilot = history[0].round.channel("pilot").mechanism if len(history) == 2 else None
+        if isinstance(pilot, Ranged):  # it asked about the same range; otherwise it only showed where people are
+            rounds.append((pilot, history[0].tally("pilot")))
+        found = estimators.ratio(rounds, self.level)
+        middle, half = sum(encoder.region) / 2, (encoder.region[1] - encoder.region[0]) / 2
+        n = sum(answered.n for answered in history)
+        value = middle + half * found.mean
+        interval = (middle + half * found.interval[0], middle + half * found.interval[1])
+        assumed = [f"values outside {self.domain} count as its nearest end", RANDOM_SAMPLE]
+        bias = 0.0
+        if not found.enough:
+            value, interval = (self.range[0] + self.range[1]) / 2, self.range
+            assumed.append("too few people in the range: the value is its middle, and the interval the whole range")
+        elif isinstance(pilot, Window):
+            bias = self._bias(pilot, history[0], encoder)
+            interval = (max(interval[0] - bias, self.range[0]), min(interval[1] + bias, self.range[1]))
+            assumed.append(
+                f"people of the range outside [{encoder.region[0]:g}, {encoder.region[1]:g}] "
+                + ("answered as its nearest end" if encoder.clip else "were left out")
+                + ": the interval is widened by the bias that this may cause, as the pilot saw it"
+            )
+        details = self._counted(found.share, found.share_error, n) | {
+            "standard_error": half * found.error,
+            "bias_allowed": bias,
+            "enough": found.enough,
+            "region": list(encoder.region),
+            "mechanism": source.name,
+            "inner_epsilon": source.inner.epsilon,
+        }
+        return self._answer(value, interval, n, source.name, assumed, details)
+
+    def _bias(self, wave: Window, pilot: Answered, encoder: RangeEncoder) -> float:
+        """Return how far narrowing the range to the region may have moved the mean."""
+        seen = pilot.tally("pilot")
+        points, masses = estimators.reconstruct(wave, seen.counts)
+        places = np.asarray(self.domain.decode(points))
+        missed = 2 / NOISE * noise_of_count(self.epsilon, seen.n)
+        return bias_allowed(places, masses, self.range, encoder.region, clip=encoder.clip, mass_error=missed)
+
+    def from_reports(self, answered: Answered) -> NumberAnswer:
+        """Answer from the decoded reports that lie in the range: a biased baseline."""
+        source, tally = answered.numeric("all"), answered.tally("all")
+        mean, error, inside = estimators.direct(source, tally, *self.canonical)
+        share, share_error = inside / tally.n, math.sqrt(max(inside, 1)) / tally.n
+        assumed = "reports are treated as values: a biased baseline, do not trust its interval"
+        return self._baseline(tally.n, f"direct/{source.name}", mean, error, share, share_error, assumed)
+
+    def from_distribution(self, answered: Answered) -> NumberAnswer:
+        """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
+        wave, tally = asked_wave(answered, "all"), answered.tally("all")
+        (share, mean), (share_error, error) = estimators.distribution(wave, tally, *self.canonical)
+        assumed = "the distribution is smooth: the interval does not account for the bias of the smoothing"
+        figures = (float(mean), float(error), float(share), float(share_error))
+        return self._baseline(tally.n, "distribution/square-wave", *figures, assumed)
+
+    def _baseline(
+        self, n: int, method: str, mean: float, error: float, share: float, share_error: float, assumed: str
+    ) -> NumberAnswer:
+        scale = self.domain.width / 2
+        value = float(self.domain.decode(mean))
+        ends = normal_interval(value, error * scale, self.level)
+        details = self._counted(share, share_error, n) | {"standard_error": error * scale, "enough": share > 0}
+        interval = (max(ends[0], self.range[0]), min(ends[1], self.range[1]))
+        return self._answer(value, interval, n, method, [assumed], details)
+
+    def _counted(self, share: float, error: float, n: int) -> dict[str, Any]:
+        low, high = (float(np.clip(end, 0, 1)) for end in normal_interval(share, error, self.level))
+        kept = float(np.clip(share, 0, 1))
+        return {
+            "share": kept,
+            "share_interval": [low, high],
+            "count": kept * n,
+            "count_interval": [low * n, high * n],
+        }
+
+    def _answer(
+        self, value: float, interval: Region, n: int, method: str, assumed: list[str], details: dict[str, Any]
+    ) -> NumberAnswer:
+        return NumberAnswer(
+            question="range-mean",
+            value=value,
+            interval=interval,
+            level=self.level,
+            n=n,
+            epsilon=self.epsilon,
+            method=method,
+            assumed=tuple(assumed),
+            details=details,
+        )
+
+
+def asked_wave(answered: Answered, key: str) -> Window:
+    """Return the wave that a channel was asked with."""
+    wave = answered.round.channel(key).mechanism
+    if not isinstance(wave, Window):
+        raise DiscreetError(f"channel {key!r} needs a wave to reconstruct a distribution, not {wave.name}")
+    return wave
