@@ -121,3 +121,16 @@ def test_plans_survive_their_json():
 def test_bad_plans_are_named(values, why):
     with pytest.raises(dc.DiscreetError, match=why):
         read_plan(values)
+
+
+def test_without_the_solver_auto_takes_the_best_closed_form(monkeypatch):
+    from discreet.plans.mean import plan as module
+
+    def missing(name, epsilon):
+        raise dc.MissingExtra("Solving a linear programme needs scipy")
+
+    monkeypatch.setattr(module, "mechanism", missing)
+    chosen = module.best_mean_mechanism(0.73)
+    others = ("duchi", "piecewise", "hybrid", "three-output", "n-output", "hybrid-np")
+    assert chosen.name != "minimax"
+    assert chosen.worst_case_variance <= min(dc.mechanism(name, 0.73).worst_case_variance for name in others)

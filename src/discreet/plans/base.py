@@ -168,7 +168,7 @@ class Plan(ABC, Generic[A]):
     def expecting(self, people: int) -> Self:
         """Return the plan for so many people: itself, unless their number decides how they are divided into rounds.
 
-        Drivers that know the number beforehand (a simulation, a campaign) ask for it.
+        Drivers that know the number beforehand (a simulation, a campaign) call it first.
         """
         return self
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BAND_DRAWS = 400
+"""Draws of the histogram from which the intervals of its buckets are computed."""
 SHOWN_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -78,7 +79,7 @@ class DistributionAnswer(Answer):
 
     @cached_property
     def variance(self) -> NumberAnswer:
-        """The variance; the spread within a bucket counts."""
+        """The variance, including the spread within each bucket."""
         return self._estimate("variance", Variance(), 0.0, self.domain.width**2, (0.0, 0.25))
 
     @property

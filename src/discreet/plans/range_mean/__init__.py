@@ -1,4 +1,4 @@
-"""Means of those whose number lies in a range: one range (`RangeMean`) or several at once (`RangeMeans`)."""
+"""Means of the people whose number lies in a range: one range (`RangeMean`) or several (`RangeMeans`)."""
 
 from discreet.plans.range_mean.plan import RangeMean
 from discreet.plans.range_mean.several import RangeMeans

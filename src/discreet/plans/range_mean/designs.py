@@ -1,12 +1,12 @@
 """Designs for range means: what is believed about the people, the variance that follows, and the best design.
 
 With y the inner value, t the input inside, and a report function rho = alpha(tag) y + beta(tag), the estimate mu = S/N
-of the mean inside has, n reports, share pi of people inside,
+of the mean inside has, for n reports and a share pi of people inside,
 
     n Var(mu) = [pi E_in Var(psi | t) + (1 - pi) Var(psi | outside)] / pi^2,    psi = value - mu membership,
 
-on the canonical range [-1, 1]; times h^2, h half the range's width, in the domain's units. It holds the noise of the
-count, which PrivRM neglects (its Var(Y) is also a quarter of the true one, and with inside and outside swapped).
+on the canonical range [-1, 1]; times h^2, h half the range's width, in the domain's units. It includes the noise of the
+count, which PrivRM neglects (its Var(Y) is also a quarter of the true one, with inside and outside swapped).
 When both tags carry a value, psi + d (tag - i) y has the same mean for every d: the best d is free.
 """
 
@@ -46,7 +46,7 @@ def check_range(domain: Interval, low: float, high: float) -> Region:
 
 @dataclass(frozen=True)
 class Belief:
-    """What is known, or guessed, of the people: the share inside, and where they are (canonical, weights sum to 1)."""
+    """What is known or guessed about the people: the share inside, and where they are (canonical, weights sum to 1)."""
 
     share: float
     points: Floats
@@ -54,7 +54,7 @@ class Belief:
 
     @classmethod
     def guess(cls, share: float, mean: float) -> "Belief":
-        """Return the law of largest entropy with this mean in [-1, 1]: a tilted uniform one.
+        """Return the distribution of largest entropy with this mean in [-1, 1]: a tilted uniform one.
 
         Examples
         --------
@@ -203,7 +203,7 @@ def ranked(
 
 
 def _knot_weights(belief: Belief, epsilon: float) -> tuple[float, ...]:
-    """Return the belief on equal knots, a tenth of it uniform: a wrong belief costs variance, never a bias."""
+    """Return the belief on equal knots, a tenth of it uniform: a wrong belief adds variance, never bias."""
     steps = 16 if epsilon <= 3 else 24
     place = (belief.points + 1) / 2 * steps
     left = np.minimum(place.astype(int), steps - 1)

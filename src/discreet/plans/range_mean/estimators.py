@@ -28,7 +28,7 @@ from discreet.privacy.exact import TOTAL
 from discreet.tallies import Tally
 
 WEAK = 4.0
-"""Below so many standard deviations of the count, Fieller's interval replaces the delta method's."""
+"""If the count is below this many of its standard deviations, Fieller's interval replaces the delta method."""
 
 
 @dataclass(frozen=True)

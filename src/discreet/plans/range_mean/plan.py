@@ -1,4 +1,4 @@
-"""RangeMean: the mean of those whose number lies in a range, and how many they are.
+"""RangeMean: the mean of the people whose number lies in a range, and how many they are.
 
 Nobody says whether they are inside. Methods [PrivRM 2024; notes in the modules named]:
 
@@ -176,14 +176,14 @@ class RangeMean(Plan[NumberAnswer]):
         if prior is not None:
             masses = np.asarray(prior, dtype=np.float64)
             if masses.ndim != 1 or masses.size == 0 or not (masses >= 0).all() or not masses.sum() > 0:
-                raise DiscreetError("prior must be a list of at least one non-negative weight, not all zero")
+                raise DiscreetError("prior must be a list of non-negative weights, not all zero")
             edges = np.linspace(self.domain.low, self.domain.high, 64 * masses.size + 1)
             fine = np.repeat(masses / masses.sum() / 64, 64)
             return Belief.within((edges[1:] + edges[:-1]) / 2, fine, *self.range, self.range, clip=True)
         return None
 
     def choose(self, belief: Belief, *, tailored: bool = False) -> Ranged:
-        """Return the mechanism of least predicted variance among those that the plan leaves open."""
+        """Return the mechanism of least predicted variance among those that the plan allows."""
         if self.method != "auto" and self.mechanism:
             return range_mechanism(self.method, self.mechanism, self.epsilon, **self.options)
         return ranked(self.epsilon, belief, *self._open, tailored=tailored)[0].build(self.epsilon, **self.options)
@@ -207,7 +207,7 @@ class RangeMean(Plan[NumberAnswer]):
 
     @property
     def _blind(self) -> Belief:
-        """What is believed before anything is known: people are everywhere alike."""
+        """The belief before anything is known: people are spread evenly."""
         return Belief.guess((self.range[1] - self.range[0]) / self.domain.width, 0.0)
 
     def _pilot_channel(self) -> Channel:

@@ -3,10 +3,10 @@
 A pilot's distribution is halved towards its denser half as long as the predicted error falls [PrivRM, algorithm 4].
 What the paper leaves open or has wrong, and what is done here:
 
-* the pilot's people are not asked again; its distribution is the one of EMS through Square Wave;
-* the criterion is the squared error of the *mean* (the paper's is of the sum, and changes with where zero is);
+* people of the pilot are not asked again; its distribution is reconstructed by EMS from Square Wave;
+* the criterion is the squared error of the *mean* (the paper takes that of the sum, which depends on where zero is);
 * people of the range outside the region answer as its nearest end (the paper drops them);
-* a half that holds less than EM's own noise is taken for empty.
+* a half that holds less than EM's own noise counts as empty.
 """
 
 import math
@@ -21,13 +21,13 @@ from discreet.plans.range_mean.designs import Belief, Region, predicted_variance
 Criterion = Callable[[Floats, Floats, Region], float]
 """Predicted error of a region, from point masses on the domain."""
 NOISE = 4.0
-"""A half may be taken for empty below so many standard deviations of a randomised count."""
+"""A half may count as empty if it holds less than this many standard deviations of a randomised count."""
 EMPTY = 0.002
-"""… and never a half that holds more than this part of the range's people."""
+"""A half that holds more than this part of the people in the range never counts as empty."""
 
 
 def noise_of_count(epsilon: float, n: int) -> float:
-    """Return the mass below which a half may be empty: the noise of the best randomised count of a rare thing.
+    """Return the mass below which a half may count as empty: the noise of the best randomised count of a rare value.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def region_bias(points: Floats, masses: Floats, whole: Region, region: Region, *
 def bias_allowed(
     points: Floats, masses: Floats, whole: Region, region: Region, *, clip: bool, mass_error: float
 ) -> float:
-    """Return how far the region may move the mean: by the pilot's distribution, and by what the pilot may have missed.
+    """Return how far the region may move the mean, given the pilot's distribution and what it may have missed.
 
-    ``mass_error`` is the error of the pilot's mass outside the region; it is as far away as the mass that was seen.
+    ``mass_error`` is the error of the pilot's mass outside the region, assumed to lie where the mass seen there lies.
     """
     bias = abs(region_bias(points, masses, whole, region, clip=clip))
     inside = (points >= whole[0]) & (points <= whole[1])
@@ -80,8 +80,8 @@ def dense_region(
 ) -> Region:
     """Halve the region towards the denser half as long as the predicted error falls [PrivRM, algorithm 4].
 
-    A dropped half whose mass is below ``threshold``, and 1/500 of the range's, is taken for empty: EM leaves noise
-    there that is never negative, and would otherwise keep the region wide. It is a gamble: a real tail is lost too.
+    A dropped half whose mass is below ``threshold``, and below 1/500 of that of the range, counts as empty: EM leaves
+    noise there that is never negative, and would otherwise keep the region wide. A real tail may be lost with it.
     """
     region, kept = (low, high), masses
     negligible = min(threshold, EMPTY * float(masses[(points >= low) & (points <= high)].sum()))
