@@ -64,6 +64,21 @@ def test_false_messages_change_nothing_and_can_be_passed_over(tmp_path):
         assert stream.refused == 1
 
 
+def test_several_answers_per_person_are_counted(tmp_path):
+    names = ["wage", "age"]
+    plan = dc.Means([dc.Interval(0, 100), dc.Interval(0, 10)], epsilon=8, answers=2, names=names, method="duchi")
+    stage = Collection({"person": plan}).stage()
+    values = pa.record_batch({"wage": np.full(3000, 25.0), "age": np.full(3000, 8.0)})
+    with StreamTally(stage.reports, tmp_path / "s") as stream:
+        for offset in range(2):
+            stream.update(stage.map_batch(values)[0], "0", offset)
+        stream.save()
+        answer = stream.estimate()["person"]
+    assert answer.n == 6000
+    assert abs(answer["wage"].value - 25) < 4
+    assert abs(answer["age"].value - 8) < 0.4
+
+
 @pytest.mark.parametrize(
     ("partition", "offset", "last"), [(0, 0, None), ("0", -1, None), ("0", True, None), ("0", 5, 4)]
 )

@@ -174,6 +174,7 @@ def answer(
     """Take part: verify the campaign, charge your ledger, send one randomised report."""
     from discreet.device.client import Outbox
     from discreet.device.ledger import Ledger
+    from discreet.privacy.ledger import written
 
     try:
         given = json.loads(value)
@@ -183,7 +184,7 @@ def answer(
     with connect(url, None) as collector:
         outbox = Outbox(ledger.with_name(ledger.name + ".outbox"))
         receipt = collector.campaign(campaign).answer(given, kept, ticket=ticket, outbox=outbox)
-    facts = {"round": receipt.round, "statuses": dict(receipt.statuses), "spent": str(kept.spent("me"))}
+    facts = {"round": receipt.round, "statuses": dict(receipt.statuses), "spent": written(kept.spent("me"))}
     if as_json:
         show_json(facts)
     else:

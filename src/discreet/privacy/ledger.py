@@ -13,7 +13,7 @@ The ledger that people use, on disk or in memory, is `discreet.device.ledger.Led
 
 import math
 from dataclasses import dataclass, field
-from decimal import Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -133,9 +133,9 @@ class Composition:
             "subject": self.subject,
             "campaign": self.campaign,
             "round": self.round,
-            "before": str(self.before),
-            "cost": str(self.cost),
-            "after": str(self.after),
+            "before": written(self.before),
+            "cost": written(self.cost),
+            "after": written(self.after),
             "limit": None if self.limit is None else str(self.limit),
             "is_allowed": self.is_allowed,
             "reason": self.reason,
@@ -163,6 +163,20 @@ def shown(epsilon: Fraction) -> str:
         return short
     rounded = ceil_decimal(float(epsilon), 6)
     return rounded.rstrip("0").rstrip(".")
+
+
+def written(epsilon: Fraction, rounding: str = ROUND_CEILING) -> str:
+    """Write an epsilon for JSON: exactly if that is short, otherwise with twelve decimals.
+
+    Examples
+    --------
+    >>> written(Fraction(2)), written(Fraction(1, 3)), written(Fraction(0.9999999999999838))
+    ('2', '1/3', '1.000000000000')
+    """
+    if epsilon.denominator < 10**9:
+        return str(epsilon)
+    exact = _CONTEXT.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    return str(exact.quantize(Decimal(1).scaleb(-12), rounding=rounding, context=_CONTEXT))
 
 
 @dataclass
@@ -290,7 +304,7 @@ class Accounts:
                 "subject": subject,
                 "campaign": campaign,
                 "round": round,
-                "epsilon": str(found.cost),
+                "epsilon": str(found.cost) if ratio == 1 else written(found.cost),
                 "ratio": "" if ratio == 1 else f"{ratio.numerator}/{ratio.denominator}",
                 "report": report,
                 "permanent": permanent,
@@ -312,12 +326,13 @@ class Accounts:
             "people": [
                 {
                     "subject": subject,
-                    "spent": str(account.spent),
-                    "remaining": None if self.limit is None else str(self.remaining(subject)),
+                    "spent": written(account.spent),
+                    "remaining": None if left is None else written(left, ROUND_FLOOR),
                     "answers": len(account.entries),
                     "campaigns": sorted({entry["campaign"] for entry in account.entries}),
                 }
                 for subject, account in self._accounts.items()
+                for left in [self.remaining(subject)]
             ],
         }
 
