@@ -5,7 +5,7 @@ import pytest
 from tests.estimation.common import beta_histogram, reports, spiky_histogram, square_wave
 
 from discreet.estimation.em import ems, joint, log_likelihood
-from discreet.estimation.hybrid import BUCKET_VARIANCES, hybrid, oracle_variance
+from discreet.estimation.hybrid import BUCKET_VARIANCES, DiagonalPlusRows, hybrid, oracle_variance
 from discreet.estimation.spline import SplineModel, log_spline, softmax, spline_basis
 from discreet.metrics import kolmogorov_smirnov, wasserstein
 from discreet.operators import Band, Dense, Incidence, Stack
@@ -199,3 +199,18 @@ def test_hybrid_refuses_bad_inputs() -> None:
         with pytest.raises(ValueError, match=message):
             hybrid(channel, counts, estimates, **{"p": 0.5, "q": 0.2, "n": 10, **options})
     assert list(BUCKET_VARIANCES) == sorted(BUCKET_VARIANCES)
+
+
+@pytest.mark.parametrize("rows", [3, 40])  # by Woodbury's formula, and as it is
+def test_diagonal_plus_rows(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    diagonal, matrix = 1 + rng.random(12), rng.normal(size=(rows, 12))
+    corner = np.array([[0.3, -0.02], [-0.02, 0.0]])
+    middle = np.eye(rows)
+    middle[-2:, -2:] = corner
+    dense = np.diag(diagonal) + matrix.T @ middle @ matrix
+    solver = DiagonalPlusRows(diagonal, matrix, corner)
+    assert solver.short == (rows < 12)
+    assert solver.log_determinant == pytest.approx(np.linalg.slogdet(dense)[1], rel=1e-12)
+    for right in (rng.random(12), rng.random((12, 4))):
+        np.testing.assert_allclose(solver.solve(right), np.linalg.solve(dense, right), rtol=1e-9, atol=1e-12)
