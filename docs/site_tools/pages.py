@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.families import Numeric, Oracle
+from discreet.mechanisms.families import Numeric, Oracle, require_numeric, require_oracle
 from discreet.mechanisms.registry import Entry, entries
 from discreet.plots import channel, to_svg, variance_curves
 from discreet.plots.style import COLOURS, INK, STYLES, canvas, legend, legend_rows
@@ -198,7 +198,7 @@ def relatives(entry: Entry, m: Mechanism) -> str:
     """Return a plot of the exact variance beside others for the same question."""
     if isinstance(m, Numeric):
         names = [n for n in ("minimax", "hybrid-np", "piecewise-sub", "duchi") if n != entry.name][:3]
-        drawn = [m, *(build(entries()[name]) for name in names)]
+        drawn = [m, *(require_numeric(build(entries()[name]), "A variance") for name in names)]
         return _inline(
             variance_curves(drawn), f"Variance of one report over the inputs: {entry.name} and {', '.join(names)}"
         )
@@ -214,7 +214,8 @@ def oracle_curves(name: str) -> "object":
     names = [name, *(n for n in ("subset-selection", "optimized-unary", "randomized-response") if n != name)][:4]
     figure, axes = canvas(height=3.2, legend_rows=legend_rows(len(names)))
     for place, other in enumerate(names):
-        values = [build(entries()[other], 1.0, size=size).mean_variance for size in SIZES]
+        sources = [require_oracle(build(entries()[other], 1.0, size=size), "A frequency") for size in SIZES]
+        values = [source.mean_variance for source in sources]
         colour, width = (INK, 2.6) if other == name else (COLOURS[place], 1.7)
         axes.plot(SIZES, values, label=other, linestyle=STYLES[place], color=colour, linewidth=width)
     axes.set_xscale("log", base=2)

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.domains import Interval
-from discreet.mechanisms.families import Numeric
+from discreet.mechanisms.families import Numeric, require_numeric
 from discreet.optimize.programme import Solution, lattice_outputs, solve
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE
@@ -149,7 +149,8 @@ def taught(plan: Adaptive, x: Floats) -> float:
 def two_rounds(plan: Adaptive, x: Floats, second: float) -> TwoRounds:
     """Return the rounds of our plan on people x, given the second one's variance."""
     first = _pilot_size(x.size, plan.first_share)
-    return TwoRounds(first, x.size - first, float(plan.first.variance(x).mean()) if plan.reuse else math.inf, second)
+    pilot = require_numeric(plan.first, "A reused pilot").variance(x).mean() if plan.reuse else math.inf
+    return TwoRounds(first, x.size - first, float(pilot), second)
 
 
 def as_published(x: Floats, epsilon: float, seed: int, *, cells: int, share: float = 0.1, q: float = 8.0) -> float:

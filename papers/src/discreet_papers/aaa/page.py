@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.mechanisms.families import require_numeric
 from discreet.text import thousands
 from discreet_papers import frame
 from discreet_papers.aaa import accuracy, study
@@ -205,7 +206,7 @@ def _excess(cells: list[dict[str, Any]]) -> float:
     ends = np.array([-1.0, 1.0])
     return max(
         float(
-            accuracy.adaptive("aaa", e, 1_000).first.variance(ends).mean()
+            require_numeric(accuracy.adaptive("aaa", e, 1_000).first, "A mean").variance(ends).mean()
             / accuracy.one_round("duchi", e).variance(ends).mean()
         )
         for e in {cell["epsilon"] for cell in cells}

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import require_numeric
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
 from discreet.mechanisms.shapes.window import Window
@@ -300,7 +301,7 @@ def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[s
         if everybody is not None:
             tally = everybody.tally(rng)
             if plan.method == "direct":
-                mean = direct(first.mechanism, tally, low, high)[0]
+                mean = direct(require_numeric(first.mechanism, "A mean"), tally, low, high)[0]
             else:
                 assert isinstance(first.mechanism, Window)
                 mean = moments_within(*reconstruct(first.mechanism, tally.counts), low, high)[1]
