@@ -17,7 +17,7 @@ PHRASES = {
     "computed from the actual mechanism": r"laws? that runs?\b",
 }
 FILES = [
-    *(path for folder in ("src", "papers/src", "benchmarks/src") for path in (ROOT / folder).rglob("*.py")),
+    *(path for folder in ("src", "papers/src", "benchmarks/src", "docs") for path in (ROOT / folder).rglob("*.py")),
     *(ROOT / "src").rglob("*.html"),
     *(ROOT / "clients" / "javascript" / "src").glob("*.js"),
     *(path for path in (ROOT / "docs").rglob("*.md") if path.relative_to(ROOT / "docs").parts[0] not in WRITTEN),

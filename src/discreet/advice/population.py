@@ -124,7 +124,7 @@ class Population:
         return share, float(part @ (first + last) / 2) / share if share > 0 else (low + high) / 2
 
     def draw(self, count: int, seed: int) -> Floats:
-        """Return the values of so many people, for simulation."""
+        """Return the values of this many people, for simulation."""
         random = generator(seed)
         cells = random.choice(self.cells, count, p=self.masses)
         return np.asarray(self.domain.low + (cells + random.random(count)) * (self.domain.width / self.cells))

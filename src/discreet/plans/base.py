@@ -166,7 +166,7 @@ class Plan(ABC, Generic[A]):
         return {"question": self.question} | self.arguments()
 
     def expecting(self, people: int) -> Self:
-        """Return the plan for so many people: itself, unless their number decides how they are divided into rounds.
+        """Return the plan for this many people: itself, unless their number decides how they are divided into rounds.
 
         Drivers that know the number beforehand (a simulation, a campaign) call it first.
         """

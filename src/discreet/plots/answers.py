@@ -51,7 +51,7 @@ class WithInterval(Asked, Protocol):
 
 
 class WithBuckets(Asked, Protocol):
-    """What `distribution` reads: edges, probabilities and both ends of their intervals, of at most so many buckets."""
+    """What `distribution` reads: edges, probabilities and both ends of their intervals, of at most ``most`` buckets."""
 
     @property
     def bins(self) -> int: ...

@@ -58,7 +58,7 @@ def useful_knots(epsilon: float) -> int:
 
 
 def chosen_share(epsilon: float, people: int) -> float:
-    """Return the share of the first round of so many people: max(2, 4/epsilon) / sqrt(n), a quarter at most.
+    """Return the share of the first round for this many people: max(2, 4/epsilon) / sqrt(n), a quarter at most.
 
     sqrt(K / r) was measured on twelve distributions, the papers' three among them: 1 to 4 at epsilon = 2 and 4, where
     people at the two ends want the least, and 3 to 8 at epsilon = 1, where reports teach less and cost less.

@@ -116,7 +116,7 @@ class Mean(Plan[NumberAnswer]):
         } | self._options
 
     def expecting(self, people: int) -> Self:
-        """Return the plan for so many people: the more there are, the smaller a share an adaptive plan asks first."""
+        """Return the plan for this many people: the more there are, the smaller a share an adaptive plan asks first."""
         if self.adaptive is None or {"people", "share"} & set(self._options):
             return self
         return type(self)(self.domain, self.epsilon, self.method, self.level, **self._options, people=people)

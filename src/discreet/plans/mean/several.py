@@ -201,7 +201,7 @@ class Means(Plan[MeansAnswer]):
         } | self._options
 
     def expecting(self, people: int) -> Self:
-        """Return the plan for so many people: the more there are, the smaller a share an adaptive plan asks first."""
+        """Return the plan for this many people: the more there are, the smaller a share an adaptive plan asks first."""
         if not self.adaptive or {"people", "share"} & set(self._options):
             return self
         made = self.answers, self.names, self.level, self.spread
