@@ -505,7 +505,7 @@ def test_wider_types_are_read_as_well():
 def test_an_empty_file_has_no_answer(tmp_path):
     write(tmp_path / "p.parquet", pa.table({"wage": pa.array([], type=pa.float64())}))
     privatize_file(tmp_path / "p.parquet", tmp_path / "r.parquet", QUESTION)
-    with pytest.raises(DiscreetError, match="column 'wage': the tally has 0 reports"):
+    with pytest.raises(DiscreetError, match="column 'wage': a mean with its interval needs at least 2 reports"):
         estimate_file(tmp_path / "r.parquet")
 
 
