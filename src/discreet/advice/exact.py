@@ -16,6 +16,7 @@ from discreet.advice.population import Population
 from discreet.arrays import Floats
 from discreet.mechanisms.families import Numeric, require_numeric
 from discreet.mechanisms.registry import entries, mechanism
+from discreet.operators import spread
 from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.frequency import oracle_candidates
 from discreet.plans.mean.adaptive import Adaptive
@@ -98,8 +99,6 @@ def _mean_noise(sources: Sequence[Numeric], population: Population) -> float:
 
 def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]:
     """Return a histogram over equal buckets of [-1, 1] as weights of equally spaced knots, means kept."""
-    from discreet.operators import spread
-
     weights = np.asarray(prior, dtype=np.float64)
     placed = spread(np.linspace(-1, 1, knots), weights.size) @ (weights / weights.sum())
     return np.maximum(placed, 0.0).tolist()  # type: ignore[no-any-return]

@@ -18,6 +18,7 @@ import numpy as np
 from discreet import compiling, wire
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, PrivacyError, WireError
+from discreet.operators import Operator
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.entropy import Entropy, system_entropy
 from discreet.privacy.exact import check_epsilon
@@ -25,7 +26,6 @@ from discreet.tallies import Tally
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
-    from discreet.operators import Operator
 
 _CHUNK_WORDS = 1 << 16
 """Words are drawn this many at a time, so that they stay in cache between the cipher and the sampler."""
@@ -77,7 +77,7 @@ class Mechanism(ABC):
         """Return canonical inputs as an array, or say which one is wrong."""
 
     @abstractmethod
-    def operator(self, bins: int | None = None) -> "Operator":
+    def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f, where f is a histogram of ``bins`` equal buckets of the inputs.
 
         Numeric inputs are assumed uniform within a bucket. For categories f is the vector of frequencies.

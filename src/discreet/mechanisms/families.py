@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,8 @@ import numpy.typing as npt
 from discreet.arrays import AnyArray, Counts, Floats
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Mechanism
+from discreet.operators import Operator, Sparse, spread
 from discreet.tallies import Tally
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 
 class Numeric(Mechanism):
@@ -93,10 +91,8 @@ class Numeric(Mechanism):
         squares = (edges[1:] ** 2 + edges[1:] * edges[:-1] + edges[:-1] ** 2) / 3
         return float(self._second_moments @ (self.spread(weights.size) @ weights) - weights @ squares)
 
-    def spread(self, bins: int) -> Any:
+    def spread(self, bins: int) -> Sparse:
         """Return the sparse matrix S[knot, bucket]: the share of a uniform bucket that is rounded to a knot."""
-        from discreet.operators import spread
-
         return spread(np.asarray(self.inputs, dtype=np.float64), bins)
 
     @property
@@ -174,10 +170,10 @@ class Categorical(Mechanism):
         return np.ascontiguousarray(values)
 
     @abstractmethod
-    def _operator(self) -> "Operator":
+    def _operator(self) -> Operator:
         """Return A with E[tally]/n = A f."""
 
-    def operator(self, bins: int | None = None) -> "Operator":
+    def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f, where f is the vector of frequencies."""
         if bins not in (None, self._size):
             raise DiscreetError(f"bins must be {self._size}, the number of categories of {self.name}, not {bins}")

@@ -32,6 +32,7 @@ from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.unary import Unary
+from discreet.operators import Incidence, Operator
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, check_epsilon
 from discreet.tallies import Tally
@@ -39,7 +40,6 @@ from discreet.wire import Fields
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
-    from discreet.operators import Operator
 
 
 class Sketch(PublicCoin, Oracle):
@@ -167,9 +167,7 @@ class Sketch(PublicCoin, Oracle):
         rows = [np.bincount(self.family.bucket_all(self._size, self._seed_of(j)), f, self.width) for j in every]
         return np.concatenate(rows)
 
-    def _operator(self) -> "Operator":
-        from discreet.operators import Incidence
-
+    def _operator(self) -> Operator:
         low, high = self.bits.q / self.hashes, self.bits.p / self.hashes
         shape = self.hashes * self.width, self._size
         return Incidence(shape, low, high, self._scatter, lambda g: self._gather(g.reshape(self.hashes, self.width)))

@@ -22,7 +22,7 @@ is more precise above epsilon = 0.5.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -40,13 +40,11 @@ from discreet.mechanisms.arithmetic import (
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.transforms import walsh_hadamard
+from discreet.operators import Incidence, Operator
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, check_epsilon, float_above
 from discreet.tallies import Tally
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 
 class HadamardResponse(Oracle):
@@ -169,9 +167,7 @@ class HadamardResponse(Oracle):
         """How far one false report can move n times an estimated frequency."""
         return super().influence if self._yes_or_no else float((1 + self.q) / (self.p - self.q))
 
-    def _operator(self) -> "Operator":
-        from discreet.operators import Incidence
-
+    def _operator(self) -> Operator:
         low, high = float(self.low), float(self.high)
         return Incidence((self.alphabet, self._size), low, high, self._forward, self._backward)
 

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,12 +31,10 @@ from discreet.mechanisms.categorical.hash_family import HashFamily, smallest_fam
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.public_coin import PublicCoin
+from discreet.operators import Operator, Support
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL, check_epsilon, two_weights
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 
 class LocalHashing(PublicCoin, Oracle):
@@ -115,9 +113,7 @@ class LocalHashing(PublicCoin, Oracle):
             return np.divmod(wide, np.uint64(buckets))
         return wide >> np.uint64(buckets.bit_length() - 1), wide & np.uint64(buckets - 1)
 
-    def _operator(self) -> "Operator":
-        from discreet.operators import Support
-
+    def _operator(self) -> Operator:
         return Support(self._size, self.p, self.q)
 
     def _document(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -37,13 +37,11 @@ from discreet.mechanisms.arithmetic import below, below_law, check_listable, che
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.transforms import hyperplane_sums, join_hyperplanes
+from discreet.operators import Incidence, Operator
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, check_epsilon, float_above
 from discreet.tallies import Tally
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 MOST_POINTS = 1 << 25
 """A space has at most this many points, for the server's arrays hold a few numbers per point."""
@@ -198,9 +196,7 @@ class ProjectiveGeometry(Oracle):
         """Return the number of reports on each value's hyperplane."""
         return self._sums(self.check_tally(tally).counts)[: self._size]
 
-    def _operator(self) -> "Operator":
-        from discreet.operators import Incidence
-
+    def _operator(self) -> Operator:
         low, high = (1 - self.p) / self.off, self.p / self.on
         return Incidence((self.alphabet, self._size), low, high, self._forward, lambda g: self._sums(g)[: self._size])
 

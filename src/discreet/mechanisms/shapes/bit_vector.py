@@ -6,7 +6,7 @@ one byte per category for eight reports.
 """
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,7 @@ from discreet import compiling
 from discreet.arrays import AnyArray, Counts
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.mechanisms.families import Oracle
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
+from discreet.operators import Operator, Support
 
 _LANES = 16
 """The compiled counter works best on rows of at least this many lanes."""
@@ -113,7 +111,5 @@ class BitVector(Oracle):
         except DomainError as error:
             raise WireError(str(error)) from None
 
-    def _operator(self) -> "Operator":
-        from discreet.operators import Support
-
+    def _operator(self) -> Operator:
         return Support(self._size, self.p, self.q)

@@ -16,12 +16,12 @@ from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric
+from discreet.operators import Dense, Operator, Stack
 from discreet.privacy.certificate import Certificate
 from discreet.wire import Fields
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
-    from discreet.operators import Operator
 
 COIN = 1 << 16
 """The coin shows heads with a probability that is a whole number of 2^-16."""
@@ -123,10 +123,8 @@ class Mixture(Numeric):
         counts = zip(self.parts, (coins, people - coins), strict=True)
         return np.concatenate([part._draw(inputs, shares, count, random) for part, count in counts])
 
-    def operator(self, bins: int | None = None) -> "Operator":
+    def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f: the parts' operators stacked, each with its share."""
-        from discreet.operators import Dense, Stack
-
         if bins is None:
             return Dense(self.matrix().T)
         return Stack([part.operator(bins) for part in self.parts], list(self.shares))

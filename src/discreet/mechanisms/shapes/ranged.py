@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -36,12 +36,10 @@ from discreet.mechanisms.kernels.guides import threshold_guide
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.window import NumericWindow
+from discreet.operators import Dense, Operator, Sparse, Stack
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import BITS, TOTAL
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 OUTSIDE = 2.0
 """The canonical input of a person who is not in the range."""
@@ -152,10 +150,8 @@ class Ranged(Numeric):
             blocks.append(tag * rows if valued else tag)
         return np.hstack(blocks)
 
-    def operator(self, bins: int | None = None) -> "Operator":
+    def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f; f is the mass of the range's buckets (or knots), then of outside."""
-        from discreet.operators import Dense, Stack
-
         channel, draw = self.inner.operator(bins), Dense(np.array(self.draw)[None] / TOTAL)
         tags: list[Operator] = []
         for inside, outside, valued in self.tags:
@@ -255,7 +251,7 @@ class Ranged(Numeric):
         moments = self._second_moments
         return max(largest_variance(self.inputs[:-1], moments[:-1]), float(moments[-1]))
 
-    def spread(self, bins: int) -> Any:
+    def spread(self, bins: int) -> Sparse:
         """Raise an error: `OUTSIDE` lies in no bucket of the range; `operator(bins)` has an entry for it."""
         raise DiscreetError(
             f"{self.name} has an input outside every bucket; use operator(bins), whose last entry is for it"

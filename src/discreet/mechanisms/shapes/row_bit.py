@@ -4,19 +4,17 @@
 """
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.arrays import AnyArray, Floats
 from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.transforms import walsh_hadamard
+from discreet.operators import Incidence, Operator
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 
 class RowBit(PublicCoin):
@@ -59,9 +57,7 @@ class RowBit(PublicCoin):
     def _backward(self, g: Floats) -> Floats:
         """Return the sum of g over the reports that have the bit of each input."""
 
-    def _operator(self) -> "Operator":
-        from discreet.operators import Incidence
-
+    def _operator(self) -> Operator:
         low, high = (TOTAL - self.high) / TOTAL / self.rows, self.high / TOTAL / self.rows
         return Incidence((self.alphabet, self._size), low, high, self._forward, self._backward)
 

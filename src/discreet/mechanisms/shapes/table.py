@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.kernels.guides import knot_guide, threshold_guide
+from discreet.operators import Dense, Operator, after_rounding
 from discreet.privacy.certificate import Certificate, column_ratio, table_bias
 from discreet.privacy.exact import TOTAL
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Operator
 
 
 class Table(Numeric):
@@ -134,10 +132,8 @@ class Table(Numeric):
         else:
             kernels.sample_table(values, words, *self._rounding, *self._picking, out)
 
-    def operator(self, bins: int | None = None) -> "Operator":
+    def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the knots."""
-        from discreet.operators import Dense, after_rounding
-
         return after_rounding(Dense(self.matrix().T), self.inputs, bins)
 
     def _document(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,12 +26,10 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Categorical, Numeric, Oracle
 from discreet.mechanisms.kernels.guides import threshold_guide
+from discreet.operators import Band, Operator, after_rounding
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL, float_above, two_weights
 from discreet.wire import Fields
-
-if TYPE_CHECKING:
-    from discreet.operators import Band, Operator
 
 LARGEST_LATTICE = 1 << 16
 """A numeric window has at most this many reports, which fit in two bytes; a finer lattice would gain nothing."""
@@ -112,8 +110,6 @@ class Window(Mechanism):
 
     def _band(self) -> "Band":
         """Return A with E[tally]/n = A f, where f is the mass on the positions."""
-        from discreet.operators import Band
-
         near = np.array(self.profile) / TOTAL
         if max(self.profile) - min(self.profile) == 1:  # flat except for the unit that makes the sum exact
             near = near.mean()
@@ -230,10 +226,8 @@ class NumericWindow(Window, Numeric):
         kernels.round_to_lattice(values, words, 2, self.positions - 1, positions)
         kernels.sample_profile(positions, words, 2, 1, *self._guide, out)
 
-    def operator(self, bins: int | None = None) -> "Operator":
+    def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the positions."""
-        from discreet.operators import after_rounding
-
         return after_rounding(self._band(), self.inputs, bins)
 
 
@@ -270,7 +264,7 @@ class CategoricalWindow(Window, Categorical):
         else:
             kernels.sample_profile(values, words, 1, 0, *self._guide, out)
 
-    def _operator(self) -> "Operator":
+    def _operator(self) -> Operator:
         return self._band()
 
 
