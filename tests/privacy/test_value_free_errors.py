@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.marks import needs_scipy
 
 import discreet as dc
 from discreet.domains import Categories, Interval
@@ -60,7 +61,9 @@ def build(name):
     return entry.build(1.0, **options)
 
 
-@pytest.mark.parametrize("name", sorted(entries()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[needs_scipy] * (name == "adaptive-additive")) for name in sorted(entries())]
+)
 def test_mechanisms(name):
     mechanism = build(name)
     for value in PLANTED:
