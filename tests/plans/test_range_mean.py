@@ -263,7 +263,7 @@ def test_baselines(wages, method):
     with pytest.raises(DiscreetError, match="adaptive"):
         RangeMean(DOMAIN, 20, 50, 4, method, adaptive=True)
     if method == "direct":
-        with pytest.raises(DiscreetError, match="many outputs"):
+        with pytest.raises(DiscreetError, match="at least 64 outputs"):
             RangeMean(DOMAIN, 20, 50, 4, method, "duchi").round([])
 
 
