@@ -3,15 +3,18 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, Counts
+from discreet.arrays import AnyArray, Counts, Floats
 from discreet.extras import require
 
 CONFIDENCE = 0.9999
 """Probability with which a bound holds, unless another is given."""
+_EXACT = 64
+"""Number of events whose exact bounds are computed; an approximation sorts the others out."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def lower_bound(first: int, second: int, n: int, confidence: float = CONFIDENCE)
     return math.log(low / high) if low > 0 else -math.inf
 
 
-def ratio_bound(first: int, second: int, confidence: float = CONFIDENCE) -> float:
+def ratio_bound(first: float, second: float, confidence: float = CONFIDENCE) -> float:
     """Return the proven lower bound on epsilon of an event seen this often from two inputs that a fair coin chose.
 
     Tighter than `lower_bound`, which needs two intervals for as many reports of each input.
@@ -66,19 +69,43 @@ def ratio_bound(first: int, second: int, confidence: float = CONFIDENCE) -> floa
     return math.log(share / (1 - share)) if share > 0 else -math.inf
 
 
+def approximate_bounds(first: AnyArray, second: AnyArray, confidence: float = CONFIDENCE) -> Floats:
+    """Return Wilson's approximation of `ratio_bound` for many events: good enough to sort them, at zero counts too."""
+    z = NormalDist().inv_cdf(confidence)
+    trials = np.maximum(first + second, 1e-9)
+    share = first / trials
+    centre = share + z * z / (2 * trials)
+    spread = z * np.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
+    low = (centre - spread) / (1 + z * z / trials)
+    return np.where(first > 0, np.log(np.maximum(low, 1e-300)) - np.log1p(-np.minimum(low, 1 - 1e-16)), -np.inf)
+
+
+def best_bound(first: AnyArray, second: AnyArray, confidence: float = CONFIDENCE) -> tuple[int, float]:
+    """Return which of many events, counted from two inputs, has the largest `ratio_bound`, and that bound.
+
+    Examples
+    --------
+    >>> place, bound = best_bound(np.array([1000, 270_000]), np.array([0, 100_000]))
+    >>> place, round(bound, 2)
+    (0, 4.68)
+    """
+    if not len(first):
+        return 0, -math.inf
+    promising = np.argsort(-approximate_bounds(first, second, confidence), kind="stable")[:_EXACT]
+    bounds = [ratio_bound(float(first[i]), float(second[i]), confidence) for i in promising]
+    best = int(np.argmax(bounds))
+    return int(promising[best]), bounds[best]
+
+
 def best_event(first: AnyArray, second: AnyArray) -> Counts:
     """Return the set of reports that separates two histograms best: a level set of their likelihood ratio.
 
-    The histograms may be counts of a first sample, or the expected counts of a known law.
+    The histograms may be counts of a first sample, or the expected counts of a known law. Fresh samples measure the
+    event.
     """
-    score = np.log((first + 0.5) / (second + 0.5))
-    order = np.argsort(-score, kind="stable")
-    hits, misses = np.cumsum(first[order]), np.cumsum(second[order])
-    n = max(float(first.sum()), 1.0)
-    # A normal approximation of the bound is enough to choose the event; fresh samples measure it.
-    p, q = (hits + 0.5) / (n + 1), (misses + 0.5) / (n + 1)
-    approximate = np.log(p / q) - 4 * np.sqrt((1 - p) / (p * n) + (1 - q) / (q * n))
-    return np.sort(order[: int(np.argmax(approximate)) + 1])
+    order = np.argsort(-np.log((first + 0.5) / (second + 0.5)), kind="stable")
+    best, _ = best_bound(np.cumsum(first[order]), np.cumsum(second[order]))
+    return np.sort(order[: best + 1])
 
 
 def audit_event(

@@ -11,7 +11,8 @@ import numpy as np
 from discreet.arrays import AnyArray
 from discreet.errors import DiscreetError
 from discreet.privacy.audit.bounds import CONFIDENCE, Audit, ratio_bound
-from discreet.privacy.audit.search import FINALISTS, Extra, Randomiser, Search, Subject
+from discreet.privacy.audit.search import FINALISTS, Extra, Search
+from discreet.privacy.audit.subjects import Randomiser, Setting, Subject
 from discreet.privacy.entropy import Entropy, system_entropy
 
 DEFAULT_INPUTS: tuple[Any, ...] = (0.0, 0.01, 0.3, 0.7, 0.99, 1.0)
@@ -20,6 +21,10 @@ SAMPLES = 1_000_000
 """Fresh reports of each input of the chosen pair, unless given."""
 SECONDS = 45.0
 """An audit takes about this long at most, unless given."""
+BATCH_SIZES = (1, 2, 10, 100, 1000)
+"""Sizes of small batches that are tried beside large ones, unless given."""
+_MOST_EXPLORED = 100_000
+"""Most reports of each input in each setting that rank the candidates."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +36,13 @@ class RandomiserAudit(Audit):
     claim : float
         The epsilon that the randomiser is said to keep.
     view : str
-        What was looked at in the reports.
+        What was looked at in the reports, and how they were drawn.
     hits : (int, int)
         How often the event was seen from each input of the pair.
     n : (int, int)
         Number of fresh reports of each input.
     tried : int
-        Number of pairs and views that were searched.
+        Number of settings, pairs and views that were searched.
     seconds : float
         Time that the audit took.
     """
@@ -92,6 +97,7 @@ def audit_randomiser(
     *,
     samples: int = SAMPLES,
     batch: bool = False,
+    batch_sizes: Sequence[int] = BATCH_SIZES,
     calls: int = 1,
     fresh: bool = False,
     confidence: float = CONFIDENCE,
@@ -114,6 +120,8 @@ def audit_randomiser(
         report is of. Fewer if ``seconds`` do not suffice.
     batch : bool
         Whether the randomiser takes an array of inputs and returns as many independent reports.
+    batch_sizes : sequence of int
+        With ``batch``: small batches of these sizes are tried too, because a fault may show in those only.
     calls : int
         How often each person is asked; their answers are judged together (for claims that survive repetition).
     fresh : bool
@@ -150,20 +158,28 @@ def audit_randomiser(
         raise DiscreetError(f"samples must be at least 100 and calls at least 1, not {samples} and {calls}")
     if batch and (calls > 1 or fresh):
         raise DiscreetError("batch cannot be combined with calls or fresh: it is for single answers")
-    subject = Subject(randomiser, batch, calls, fresh)
-    search = Search(subject, list(inputs), extra, max(100, samples // calls))
-    coin = entropy or system_entropy()
-    subject.reports(inputs[0], 20)  # so that imports and compilation are not timed
-    subject.drawn, subject.seconds = 0, 0.0
+    subject = Subject(randomiser, inputs[0], batch, calls, fresh)
+    settings = subject.settings(batch_sizes)
+    wanted = max(100, samples // calls)
     first = max(50, min(2000, samples // 10) // calls)
-    search.explore(first)
-    affordable = seconds * subject.drawn / calls / max(subject.seconds, 1e-9)
-    n = int(max(100, min(samples // calls if calls > 1 else samples, affordable * 0.5 / 2)))
-    wider = int(min(max(first, n // 20), 50_000, max(first, affordable * 0.2 / len(inputs))))
-    if wider > 2 * first:
-        search.explore(wider)
-    search.refine(int(max(first, min(n // 2, affordable * 0.3 / (2 * FINALISTS)))))
-    reports = tosses(coin, 2 * n)
+    for setting in settings:
+        subject.reports(inputs[0], 20, setting)  # so that imports and compilation are not timed
+        subject.forget(setting)
+        subject.reports(inputs[0], first // 4, setting)
+
+    def affordable(share: float, setting: Setting) -> int:
+        """Return how many reports fit into a share of the time."""
+        return int(share * seconds * subject.speed(setting))
+
+    search = Search(subject, list(inputs), extra, wanted)
+    explored = min(max(first, wanted // 10), _MOST_EXPLORED)
+    for setting in settings:
+        share = 0.2 / len(settings) / len(inputs)
+        search.explore(setting, max(min(first, 200), min(explored, affordable(share, setting))))
+    share = 0.3 / (4 * FINALISTS)
+    search.refine({setting: max(200, min(wanted, affordable(share, setting))) for setting in settings})
+    n = max(100, min(wanted, affordable(0.5 / 2, search.setting)))
+    reports = tosses(entropy or system_entropy(), 2 * n)
     hits = search.count(reports)
     return RandomiserAudit(
         ratio_bound(*hits, confidence),

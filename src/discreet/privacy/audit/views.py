@@ -18,13 +18,19 @@ from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
 
 MOST_VALUES = 1 << 14
-"""A column with more different values than this is looked at in bins only."""
+"""A column with more different values than this is looked at in bins, and for values that repeat."""
+_MOST_REPEATED = 1 << 10
+"""Most values that repeat, the most frequent ones, which are told apart in such a column."""
+SIZED = (str, bytes, bytearray, tuple, list)
+"""Types of reports that have a length of their own."""
 _BINS = 256
 """Number of bins of a column."""
 _COARSE = 32
 """Number of bins of a column that is looked at together with its last bits."""
 _ZEROS = 15
 """More trailing zero bits than this count as this many."""
+_RARE = 0.01
+"""A value or bit with a smaller share of the reports than this is a rare part."""
 _SIGNIFICANT = 4.5
 """Standard deviations by which a feature must differ between two inputs to count as evidence."""
 
@@ -102,6 +108,14 @@ def _vocabulary(name: str, known: AnyArray, pick: Callable[[Sequence[AnyArray]],
     return View(name, len(known) + 1, lambda columns: _places(known, pick(columns)))
 
 
+def _repeated(name: str, column: AnyArray, pick: Callable[[Sequence[AnyArray]], AnyArray]) -> list[View]:
+    """Return the view of the values that were seen more than once: a plain leak among reports that never repeat."""
+    values, counts = np.unique(column, return_counts=True)
+    again = np.flatnonzero(counts > 1)
+    kept = again[np.argsort(-counts[again], kind="stable")[:_MOST_REPEATED]]
+    return [_vocabulary(name, values[np.sort(kept)], pick)] if len(kept) else []
+
+
 def _edges(column: AnyArray, bins: int) -> AnyArray:
     return np.unique(np.quantile(column, np.linspace(0, 1, bins + 1)[1:-1], method="nearest"))
 
@@ -149,6 +163,8 @@ def common_views(columns: Sequence[AnyArray]) -> list[View]:
         distinct = np.unique(column)
         if _is_small(distinct, column):
             found.append(_vocabulary(f"value{where}", distinct, itemgetter(place)))
+        else:
+            found += _repeated(f"value that repeats{where}", column, itemgetter(place))
         if column.dtype.kind != "f" and len(distinct) > 64:  # neighbours together: less noise than one by one
             edges = _edges(column, _BINS)
             found.append(View(f"value in bins{where}", len(edges) + 1, partial(_binned_column, place, edges)))
@@ -158,7 +174,10 @@ def common_views(columns: Sequence[AnyArray]) -> list[View]:
         words = np.unique(whole(columns))
         if _is_small(words, columns[0]):
             found.append(_vocabulary("whole report", words, whole))
-    return found
+        else:
+            found += _repeated("whole report that repeats", whole(columns), whole)
+    part = rarest_part(columns)
+    return [*found, part] if part is not None else found
 
 
 def _is_small(distinct: AnyArray, column: AnyArray) -> bool:
@@ -213,6 +232,39 @@ def _features(columns: Sequence[AnyArray]) -> list[tuple[int, int, Callable[[Any
             used = int(np.bitwise_or.reduce(column.view(np.uint64)))
             found += [(place, 2, partial(_bit, bit)) for bit in range(64) if used >> bit & 1]
     return found
+
+
+def rarest_part(columns: Sequence[AnyArray]) -> View | None:
+    """Return the view 'which is the rarest value of a column, or bit, that this report has?'.
+
+    A bit that should be constant is rare when it leaks, however many other bits there are.
+    """
+    parts, shares = [], []
+    for place, size, code in _features(columns):
+        counts = np.bincount(code(columns[place]), minlength=size)
+        for value in np.flatnonzero((counts > 0) & (counts < _RARE * len(columns[place]))):
+            parts.append((place, code, value))
+            shares.append(counts[value])
+    if not parts:
+        return None
+    order = np.argsort(-np.array(shares), kind="stable")  # the rarest last, so that it has the last word
+    ranked = [parts[i] for i in order]
+
+    def codes(columns: Sequence[AnyArray]) -> Counts:
+        found = np.zeros(len(columns[0]), dtype=np.int64)
+        for rank, (place, code, value) in enumerate(ranked, start=1):
+            found[code(columns[place]) == value] = rank
+        return found
+
+    return View("rarest part", len(ranked) + 1, codes)
+
+
+def differences(first: Sequence[AnyArray], second: Sequence[AnyArray]) -> list[AnyArray]:
+    """Return columns that show what two reports have in common: equal words or equal noise cancel out."""
+    if first[0].dtype.kind == "f" and len(first) == 1:
+        return [np.round(first[0] - second[0], 9)]
+    words = [(a.view(np.uint64), b.view(np.uint64)) for a, b in zip(first, second, strict=True)]
+    return [whole([a ^ b for a, b in words]), whole([a - b for a, b in words])]
 
 
 def evidence(first: Sequence[AnyArray], second: Sequence[AnyArray]) -> View | None:
