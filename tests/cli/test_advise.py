@@ -15,6 +15,7 @@ def run(*arguments):
     return CliRunner().invoke(app, list(arguments))
 
 
+@pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 def test_a_mean_with_plan_and_plot(tmp_path):
     plan, plot = tmp_path / "plan.json", tmp_path / "plot.png"
     result = run(*MEAN, "--error", "2", "--plan", str(plan), "--plot", str(plot), "--json")
@@ -28,6 +29,7 @@ def test_a_mean_with_plan_and_plot(tmp_path):
     assert plot.read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 def test_frequencies_as_a_table():
     result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--people", "1000")
     assert result.exit_code == 0, result.output
@@ -35,6 +37,7 @@ def test_frequencies_as_a_table():
     assert "shuffler" in result.stdout
 
 
+@pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 def test_other_questions_write_plans_too(tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.advice.rehearsal.FEWEST", {"variance": 1, "range-mean": 1})
     monkeypatch.setattr("discreet.advice.rehearsal.SECONDS", 0.0)
@@ -58,6 +61,7 @@ def test_other_questions_write_plans_too(tmp_path, monkeypatch):
         assert question != "variance" or "sample of 200" in found["basis"]
 
 
+@pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 def test_it_asks_for_what_is_missing(monkeypatch):
     monkeypatch.setattr("discreet.cli.advise._is_person", lambda: True)
     result = CliRunner().invoke(app, ["advise"], input="frequency\n8\n1\n1000\n")
@@ -65,6 +69,7 @@ def test_it_asks_for_what_is_missing(monkeypatch):
     assert "subset-selection" in result.stdout
 
 
+@pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -89,6 +94,7 @@ def test_mistakes_are_one_sentence_and_exit_2(arguments, why, tmp_path, monkeypa
     assert "Traceback" not in result.output
 
 
+@pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 def test_the_frequency_plot_shows_every_category_and_the_truth():
     plan = dc.Frequency(dc.Categories(["a", "b", "c"]), epsilon=1)
     estimate = dc.simulate(plan, ["a", "b"] * 500, seed=1)

@@ -2,11 +2,13 @@
 
 import math
 
+import pytest
 from tests.cli.running import found, refused, run
 
 import discreet as dc
 
 
+@pytest.mark.needs("scipy")
 def test_audit_of_ours(tmp_path):
     facts = found("audit", "randomized-response", "--size", 4, "--claim", 1, "--samples", 100_000)
     assert facts["refuted"] is False
@@ -19,6 +21,7 @@ def test_audit_of_ours(tmp_path):
     assert "not refuted" in shown.stdout
 
 
+@pytest.mark.needs("scipy")
 def test_audit_of_a_stranger(tmp_path, monkeypatch):
     (tmp_path / "stranger.py").write_text(
         "import secrets\n"

@@ -1,5 +1,6 @@
 """`discreet budget`: what people have spent, and shuffling."""
 
+import pytest
 from tests.cli.running import found, refused, run
 
 from discreet.device.ledger import Ledger
@@ -30,6 +31,7 @@ def test_budget_show(tmp_path):
     assert "cut short" in found("budget", "show", path)["warnings"][0]
 
 
+@pytest.mark.needs("scipy")
 def test_budget_shuffle():
     facts = found("budget", "shuffle", "--epsilon", 1, "--people", 100_000)
     assert facts["epsilon"] < facts["closed_form"] < 1

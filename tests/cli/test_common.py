@@ -166,9 +166,10 @@ def test_parse_options_reads_json_and_text():
 
 
 def leaves(group, path=()):
-    """Every verb, those of groups too."""
+    """Every installed verb, those of groups too; a verb of a missing distribution is hidden."""
     for name, command in sorted(group.commands.items()):
-        yield from leaves(command, (*path, name)) if hasattr(command, "commands") else [(*path, name)]
+        if not command.hidden:
+            yield from leaves(command, (*path, name)) if hasattr(command, "commands") else [(*path, name)]
 
 
 def test_every_verb_takes_json_and_shows_examples():

@@ -39,6 +39,7 @@ def collector(tmp_path):
     process.stdout.close()
 
 
+@pytest.mark.needs("fastapi")
 def test_a_campaign_on_the_command_line(collector, tmp_path):
     there = {"DISCREET_URL": collector["url"], "DISCREET_TOKEN": collector["token"]}
     plan = tmp_path / "plan.json"
@@ -62,6 +63,7 @@ def test_a_campaign_on_the_command_line(collector, tmp_path):
     assert "bearer token" in refused.stderr
 
 
+@pytest.mark.needs("fastapi")
 def test_a_new_token(tmp_path):
     database = str(tmp_path / "c.db")
     made = run("serve", "--database", database, "--new-token", "Ann", "--json")

@@ -77,6 +77,7 @@ def checked(text: str) -> Checker:
     return checker
 
 
+@pytest.mark.needs("scipy", "matplotlib")
 def test_sections_and_estimates(small):
     keys = [section.key for section in small.sections]
     assert keys[:3] == ["device", "mean-wage", "mean-departure"]
@@ -95,6 +96,7 @@ def test_sections_and_estimates(small):
     assert wage["clipped"] == int((values > 500_000).sum())
 
 
+@pytest.mark.needs("scipy", "matplotlib")
 def test_answers_are_near_the_truth(small):
     for section in small.sections[1:3]:
         truth = section.facts["truth"]
@@ -102,17 +104,20 @@ def test_answers_are_near_the_truth(small):
             assert abs(estimate["value"] - truth) < 6 * estimate["details"]["standard_error"]
 
 
+@pytest.mark.needs("scipy", "matplotlib")
 def test_every_answer_has_noise_of_its_own(small):
     seeds = {small.seed_for(key, name) for key in ("mean-wage", "mean-departure") for name in mean_mechanisms()}
     assert len(seeds) == 2 * len(mean_mechanisms())
 
 
+@pytest.mark.needs("scipy", "matplotlib")
 def test_same_seed_same_answers(small):
     again = Demo(epsilon=1.0, seed=3, people=3000)
     assert means.mean_wage(again).facts == small.sections[1].facts
     assert means.mean_wage(Demo(epsilon=1.0, seed=4, people=3000)).facts != small.sections[1].facts
 
 
+@pytest.mark.needs("scipy", "matplotlib")
 def test_report_stands_alone(small):
     text = small.html()
     checker = checked(text)

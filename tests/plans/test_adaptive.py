@@ -16,6 +16,7 @@ def gaussian(n, seed=0):
     return np.clip(np.random.default_rng(seed).normal(0, 0.2, n), -1, 1)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize(
     ("method", "options"),
     [
@@ -38,6 +39,7 @@ def test_two_rounds_give_an_unbiased_mean_with_the_stated_error(method, options)
     assert all(run.details["adapted"] for run in runs)
 
 
+@pytest.mark.needs("scipy")
 def test_adapted_noise_beats_every_one_round_mechanism_where_values_are_concentrated():
     values = gaussian(20_000)
     plan = dc.Mean(UNIT, epsilon=3, method="aaa")
@@ -56,6 +58,7 @@ def test_adapted_noise_beats_every_one_round_mechanism_where_values_are_concentr
     assert 0.4 * asked < weights[0] < asked  # the pilot counts for less than its share, for its noise is larger
 
 
+@pytest.mark.needs("scipy")
 def test_where_adapting_cannot_pay_everybody_is_asked_with_the_first_mechanism_and_it_says_so():
     values = np.random.default_rng(0).uniform(-1, 1, 2000)
     estimate = dc.simulate(dc.Mean(UNIT, epsilon=0.25, method="aaa"), values, seed=2)
@@ -63,6 +66,7 @@ def test_where_adapting_cannot_pay_everybody_is_asked_with_the_first_mechanism_a
     assert any("would not have helped" in sentence for sentence in estimate.assumed)
 
 
+@pytest.mark.needs("scipy")
 def test_plug_in_decoding_is_marked_as_biased_and_better_here():
     values = gaussian(5000)
     average = dc.Mean(UNIT, epsilon=1, method="aaa")
@@ -76,6 +80,7 @@ def test_plug_in_decoding_is_marked_as_biased_and_better_here():
     assert any("biased" in sentence for sentence in dc.simulate(plug_in, values, seed=1).assumed)
 
 
+@pytest.mark.needs("scipy")
 def test_plug_in_decoding_has_an_interval_of_its_own():
     values = gaussian(5000)
     shown = {
@@ -89,6 +94,7 @@ def test_plug_in_decoding_has_an_interval_of_its_own():
     assert low < values.mean() < high
 
 
+@pytest.mark.needs("scipy")
 def test_the_share_of_the_first_round_follows_the_number_of_people():
     shares = [Adaptive(UNIT, 4.0, people=n).first_share for n in (100, 1000, 10_000, 1_000_000)]
     assert shares == pytest.approx([0.2, 2 / math.sqrt(1000), 0.02, 0.002])
@@ -107,6 +113,7 @@ def test_people_are_a_whole_number(people):
         dc.Mean(UNIT, epsilon=1, method="aaa", people=people)
 
 
+@pytest.mark.needs("scipy")
 def test_where_all_are_at_the_two_ends_the_second_round_is_nearly_duchis():
     rng = np.random.default_rng(0)
     values = 2.0 * rng.integers(0, 2, 10_000) - 1
@@ -118,6 +125,7 @@ def test_where_all_are_at_the_two_ends_the_second_round_is_nearly_duchis():
     assert second.variance(values).mean() < 1.05 * duchi.variance(values).mean()
 
 
+@pytest.mark.needs("scipy")
 def test_rounds_are_a_pure_function_of_the_tallies():
     plan = dc.Mean(UNIT, epsilon=2, method="aaa")
     again = read_plan(json.loads(json.dumps(plan.to_dict())))
@@ -133,6 +141,7 @@ def test_rounds_are_a_pure_function_of_the_tallies():
     assert plan.round([*history, Answered(second, {"adapted": counted})]) is None
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("people", [2, 30])
 def test_very_few_people(people):
     assert math.isfinite(dc.simulate(dc.Mean(UNIT, epsilon=1, method="aaa"), gaussian(people), seed=1).value)
@@ -155,6 +164,7 @@ def test_bad_options_are_named(call, why):
         call()
 
 
+@pytest.mark.needs("scipy")
 def test_a_driver_that_knows_the_people_divides_them():
     from discreet.plans.mean.adaptive import chosen_share
 

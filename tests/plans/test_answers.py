@@ -30,6 +30,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.needs("pandas", "matplotlib", "scipy")
 @pytest.mark.parametrize("question", ANSWERS)
 def test_every_answer_has_the_same_face(question):
     answer = ANSWERS[question]()

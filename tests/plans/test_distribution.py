@@ -43,6 +43,7 @@ def sensible(answer, bins):
     assert 0 <= answer.cdf(middle).interval[0] <= answer.cdf(middle).interval[1] <= 1
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_method_recovers_a_smooth_distribution(method):
     values = people(30_000)
@@ -57,6 +58,7 @@ def test_every_method_recovers_a_smooth_distribution(method):
     assert answer.method == method
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["auto", "spline", "square-wave-ems", "hh-admm", "binning", "hybrid-np-ems"])
 def test_intervals_hold_the_truth_at_a_high_level(method):
     values = people(40_000)
@@ -76,6 +78,7 @@ def test_intervals_hold_the_truth_at_a_high_level(method):
         assert number.level == 0.9999
 
 
+@pytest.mark.needs("scipy")
 def test_auto_finds_spikes_and_leaves_smooth_data_smooth():
     rng = np.random.default_rng(1)
     smooth = people(60_000)
@@ -91,17 +94,20 @@ def test_auto_finds_spikes_and_leaves_smooth_data_smooth():
     assert plan.round([]).channel("wave").share > plan.round([]).channel("leaf").share
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_fewer_reports_than_buckets(method):
     plan = dc.Distribution(DOMAIN, epsilon=1, bins=256, method=method)
     sensible(dc.simulate(plan, people(60), seed=1), 256)
 
 
+@pytest.mark.needs("scipy")
 def test_hardly_anyone():
     for count in (1, 5, 20):
         sensible(dc.simulate(dc.Distribution(DOMAIN, epsilon=1, bins=16), people(count), seed=1), 16)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_three_people_are_an_answer_or_a_clear_error(method):
     plan = dc.Distribution(DOMAIN, epsilon=1, bins=64, method=method)
@@ -120,6 +126,7 @@ def test_one_bucket_is_refused(method):
         dc.Distribution(DOMAIN, epsilon=1, bins=1, method=method)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("epsilon", [0.1, 10])
 def test_extreme_epsilons(method, epsilon):
@@ -130,6 +137,7 @@ def test_extreme_epsilons(method, epsilon):
         assert wasserstein(histogram(values, 32), answer.probabilities) < 0.02
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("end", [DOMAIN.low, DOMAIN.high])
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_all_mass_at_an_end(method, end):
@@ -138,6 +146,7 @@ def test_all_mass_at_an_end(method, end):
     assert abs(answer.mean.value - end) < 10
 
 
+@pytest.mark.needs("scipy")
 def test_auto_weighs_three_readings():
     rng = np.random.default_rng(2)
     steps = np.concatenate([rng.uniform(0, 15, 60_000), rng.uniform(50, 60, 60_000)])
@@ -152,6 +161,7 @@ def test_auto_weighs_three_readings():
     assert answers["steps"] != answers["smooth"]
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", sorted(METHODS))
 @pytest.mark.parametrize("epsilon", [0.1, 10])
 def test_extreme_epsilons_and_all_mass_in_one_bucket(method, epsilon):
@@ -165,6 +175,7 @@ def test_extreme_epsilons_and_all_mass_in_one_bucket(method, epsilon):
             assert answer.probabilities.max() > 0.9
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("bins", [2, 3, 7, 100])
 @pytest.mark.parametrize("method", ["auto", "spline", "square-wave-ems", "hh-admm", "binning"])
 def test_any_number_of_buckets(method, bins):
@@ -194,6 +205,7 @@ def test_raw_hierarchies_are_unbiased_with_the_stated_error(method):
     assert 0.75 < lower.std() / stated < 1.25
 
 
+@pytest.mark.needs("scipy")
 def test_the_estimate_is_usable():
     values = people(20_000)
     answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64), values, seed=2)
@@ -236,6 +248,7 @@ def test_plans_survive_their_json(method):
     assert plan.round([Answered(plan.round([]), {})]) is None
 
 
+@pytest.mark.needs("scipy")
 def test_options_reach_their_method():
     plan = dc.Distribution(DOMAIN, epsilon=1, bins=64, method="square-wave-ems", boundary="renormalise", b=0.2)
     source = plan.round([]).channels[0].mechanism

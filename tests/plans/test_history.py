@@ -63,6 +63,7 @@ def test_a_mean_whose_best_mechanism_was_another_one(monkeypatch):
     assert abs(answer.value - VALUES.mean()) < 5 * answer.details["standard_error"]
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("adapted", [True, False])
 def test_an_adaptive_mean_with_other_tables(monkeypatch, adapted):
     plan = dc.Mean(DOMAIN, epsilon=2, method="aaa")
@@ -78,6 +79,7 @@ def test_an_adaptive_mean_with_other_tables(monkeypatch, adapted):
     assert abs(answer.value - VALUES.mean()) < 5 * answer.details["standard_error"]
 
 
+@pytest.mark.needs("scipy")
 def test_an_adaptive_mean_goes_on_from_an_older_pilot():
     history = [asked_with(1, ("pilot", dc.mechanism("adaptive-additive", 2, prior=[1.0] * 9), DOMAIN), share=0.1)]
     following = dc.Mean(DOMAIN, epsilon=2, method="aaa").round(history)
@@ -85,6 +87,7 @@ def test_an_adaptive_mean_goes_on_from_an_older_pilot():
     assert following.channels[0].mechanism.certificate.holds
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize(
     ("method", "bins", "channels"),
     [
