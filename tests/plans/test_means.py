@@ -41,6 +41,7 @@ def test_k_is_chosen_by_exact_variance_not_by_the_papers_rule():
     assert dc.Means(DOMAINS, epsilon=8, method="piecewise-sub", spread=0.0).answers == 1
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["aaa", "np-aaa"])
 def test_adaptive_means_learn_each_question_and_spend_epsilon_once(method):
     rng = np.random.default_rng(1)
@@ -92,6 +93,7 @@ def test_bad_questions_are_named(call, why):
         call()
 
 
+@pytest.mark.needs("scipy")
 def test_people_of_several_questions_are_those_who_answer_each():
     plan = dc.Means([dc.Interval(-1, 1)] * 4, epsilon=4, method="aaa", people=40_000)
     assert plan.round([]).share == pytest.approx(0.02)  # 10 000 people answer each

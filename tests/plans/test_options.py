@@ -82,6 +82,7 @@ def test_plans_are_cheap_to_make(monkeypatch):
         dc.Distribution(WAGE, 1, method=method)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize(
     "document",
     [

@@ -173,6 +173,7 @@ def test_end_to_end(wages, method, inner):
     assert plan.round([Answered(plan.round([]), {})]) is None
 
 
+@pytest.mark.needs("scipy")
 def test_auto_by_guess_prior_and_pilot(wages):
     inside = wages[(wages >= 20) & (wages <= 50)]
     prior = np.histogram(wages, bins=32, range=(0, 100))[0]
@@ -252,6 +253,7 @@ def test_the_region_stays_wide_where_halving_only_costs():
     assert dense_region(points, half, -1, 1, error, threshold=1.0) == (-1, 1)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["direct", "distribution"])
 def test_baselines(wages, method):
     answer = dc.simulate(RangeMean(DOMAIN, 20, 50, 4, method), wages, seed=1)
@@ -336,6 +338,7 @@ def test_encoder():
 # -- several ranges ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.needs("scipy")
 def test_several_ranges(wages):
     ranges = [(0, 20), (20, 50), (0, 100)]
     truths = [wages[(wages >= a) & (wages <= b)].mean() for a, b in ranges]
@@ -350,6 +353,7 @@ def test_several_ranges(wages):
     assert joint.n == divided.n == wages.size
 
 
+@pytest.mark.needs("scipy")
 def test_several_ranges_choose_the_smaller_error():
     two = RangeMeans(DOMAIN, [(0, 50), (50, 100)], 4, people=3_000_000, prior=[1, 0, 0, 0, 0, 0, 0, 1])
     many = RangeMeans(DOMAIN, [(k, k + 10) for k in range(0, 100, 10)], 1, people=20_000)

@@ -17,6 +17,7 @@ CLIPPED = np.clip(WAGES, 0, 100)
 SURE = 0.99999
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["auto", "hybrid-np", "laplace", "duchi", "aaa"])
 def test_a_mean_of_ten_billion(method: str) -> None:
     found = dc.simulate(dc.Mean(WAGE, epsilon=1, method=method, level=SURE), WAGES, seed=2, people=PEOPLE)

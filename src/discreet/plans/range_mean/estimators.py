@@ -18,6 +18,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.em import ems
+from discreet.extras import require
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
@@ -189,8 +190,7 @@ def predicted_distribution(
 
 def _resampled(source: Window, counts: Floats, start: Floats, repeats: int) -> Iterator[Floats]:
     """Yield the distributions reconstructed from counts + sqrt(counts) z, the same z for the same counts."""
-    from scipy.special import ndtri
-
+    ndtri = require("scipy.special", "scipy", "The error of a range mean by a distribution").ndtri
     entropy = Entropy.seeded(int(counts.sum()))
     normal = ndtri((entropy.words(repeats * counts.size) >> np.uint64(11)) * 2.0**-53 + 2.0**-54)
     for z in normal.reshape(repeats, -1):
