@@ -35,6 +35,7 @@ def test_people_needed_are_those_that_give_the_error():
         assert predicted > 500.0 * 0.999
 
 
+@pytest.mark.needs("scipy")
 def test_a_prior_ranks_by_expected_variance_and_adds_the_adaptive_mechanism():
     prior = np.exp(-(np.linspace(-1, 1, 40) ** 2) * 30)
     advice = dc.advise("mean", epsilon=3, people=1000, prior=prior)
@@ -44,6 +45,7 @@ def test_a_prior_ranks_by_expected_variance_and_adds_the_adaptive_mechanism():
     assert math.isclose(sum(knots_prior(prior)), 1, abs_tol=1e-9)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["duchi", "piecewise-sub", "n-output", "minimax", "truncated-laplace"])
 @pytest.mark.parametrize("epsilon", [0.7, 3.0])
 def test_predicted_errors_agree_with_simulation(method, epsilon):
@@ -141,6 +143,7 @@ def test_every_predicted_error_is_within_a_tenth(question, place):
         assert abs(math.log(simulated / option.error)) < 0.1 + 2 * doubt, (option, simulated)
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize(
     ("question", "method", "repeats"),
     [
@@ -158,6 +161,7 @@ def test_predicted_errors_of_other_questions_agree_with_simulation(question, met
     assert 0.85 < simulated / advice.best.error < 1.15
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("question", ASKED)
 def test_every_method_of_a_plan_is_ranked_and_can_be_built(question):
     advice = dc.advise(question, 1.0, 500, domain=NUMBER, repeats=1, **(ASKED[question] | {"shape": "bell"}))
@@ -184,6 +188,7 @@ def test_every_method_of_a_plan_is_ranked_and_can_be_built(question):
         assert option.influence > 1
 
 
+@pytest.mark.needs("scipy")
 def test_a_prior_decides_which_method_leads():
     narrow = np.zeros(64)
     narrow[40] = 1.0
@@ -225,6 +230,7 @@ def test_populations():
         assert people.points()[1].sum() == pytest.approx(1)
 
 
+@pytest.mark.needs("scipy")
 def test_people_needed_for_a_distribution_give_that_error():
     about = {"domain": NUMBER, "bins": 32, "shape": "skewed", "methods": ["square-wave-em"]}
     advice = dc.advise("distribution", 2.0, 1000, error=1.0, repeats=20, **about)
@@ -245,6 +251,7 @@ def test_the_epsilon_needed_for_a_range_mean_is_on_the_curve():
     assert 0.85 * wanted < at < 1.05 * wanted
 
 
+@pytest.mark.needs("scipy")
 def test_a_curve_falls_with_epsilon_and_people():
     about = {"domain": NUMBER, "bins": 16, "shape": "skewed"}
     advice = dc.advise("distribution", 1.0, 500, methods=["square-wave-ems"], repeats=2, **about)

@@ -132,6 +132,7 @@ def test_help_shows_and_explains_the_options_of_a_plan(plan):
         assert re.search(rf"^ [| ]+(\w+, )*{name}\b", explained, re.MULTILINE), name
 
 
+@pytest.mark.needs("pyarrow", "scipy")
 def test_no_public_function_hides_its_options():
     hidden = []
     for label, function in public_callables():

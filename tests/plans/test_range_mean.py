@@ -215,6 +215,7 @@ def test_pooling_the_pilot_uses_its_answers(wages):
     assert both.error == pytest.approx(joined.error, rel=0.02)
 
 
+@pytest.mark.needs("scipy")
 def test_adaptive_narrows_a_wide_range():
     rng = np.random.default_rng(9)
     values = np.clip(rng.lognormal(0.5, 0.5, 200_000), 0, 100)  # nearly everybody below 10
