@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 import discreet as dc
 from discreet.checks import CheckFailed, check_mechanism
@@ -12,7 +11,7 @@ from discreet.mechanisms.shapes.unary import Unary, unary
 from discreet.mechanisms.shapes.window import NumericWindow
 from discreet.privacy.exact import TOTAL
 
-pytestmark = needs_scipy
+pytestmark = pytest.mark.needs("scipy")
 
 SMALL = {"size": 5}
 

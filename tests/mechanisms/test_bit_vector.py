@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.marks import needs_numba
 
 from discreet import compiling
 from discreet.errors import DomainError
 from discreet.mechanisms import mechanism
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.needs("numba"))])
 @pytest.mark.parametrize("size", [2, 16, 64, 65, 100, 448, 1024, 1100])
 def test_counts_are_those_of_single_bits(size: int, compiled: bool) -> None:
     source = mechanism("optimized-unary", 1.0, size=size)

@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 import discreet as dc
 from discreet.extras import has
@@ -96,7 +95,7 @@ def reports(m: Mechanism, seed: int) -> np.ndarray:
     return m.tally(m.privatize(held, dc.Entropy.seeded(seed))).counts
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("name", MADE)
 def test_same_law_as_reports_and_another_epsilon_is_refused(name: str) -> None:
     m, wrong = MADE[name](1.0), MADE[name](1.1)
@@ -110,7 +109,7 @@ def test_same_law_as_reports_and_another_epsilon_is_refused(name: str) -> None:
         assert surprise(m, off, real, PEOPLE) < SIGNIFICANCE
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize(
     "entry", [e for e in entries().values() if set(e.needs) <= {"size", "prior"}], ids=lambda e: e.name
 )
@@ -135,7 +134,7 @@ def exact_law(m: Mechanism, shares: np.ndarray, people: int) -> dict[tuple[int, 
     return law
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize(
     "build", [lambda e: subset_selection(e, 4, k=2), lambda e: dc.mechanism("optimized-unary", epsilon=e, size=3)]
 )
@@ -196,7 +195,7 @@ def test_multinomials_by_trees() -> None:
     assert multinomial(0, [1.0, 2.0], random).tolist() == [0, 0]
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 def test_given_people_have_the_law_of_reports() -> None:
     m = MADE["mixture"](1.0)
     x, shares = people_of(m)

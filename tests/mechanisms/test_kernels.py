@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.marks import needs_numba
 
 import discreet as dc
 from discreet import compiling
@@ -31,7 +30,7 @@ def near_thresholds(m: dc.Table, rows: np.ndarray) -> np.ndarray:
     return np.minimum(at - (np.arange(len(rows)) % 2).astype(np.uint64), np.uint64(TOTAL - 1)) << np.uint64(16)
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize("knots", [(-1, 1), (-1, -0.9999999, 1), (-1, 0.3, 0.3 + 1e-16, 0.3000001, 1), None])
 @pytest.mark.parametrize("outputs", [2, 3, 5, 40])
 def test_tables_with_crowded_knots_and_thresholds(knots: tuple[float, ...] | None, outputs: int) -> None:
@@ -49,7 +48,7 @@ def test_tables_with_crowded_knots_and_thresholds(knots: tuple[float, ...] | Non
     assert len(set(plain.tolist())) == outputs  # the crowded end was reached
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize("numeric", [True, False])
 @pytest.mark.parametrize("shape", [[1.0] * 7, [1.0] * 3, [0.2, 1.0, 0.2], list(np.linspace(0.1, 1, 300))])
 def test_windows_at_their_thresholds(shape: list[float], numeric: bool) -> None:
@@ -63,7 +62,7 @@ def test_windows_at_their_thresholds(shape: list[float], numeric: bool) -> None:
     assert (fast == plain).all()
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize(
     "m",
     [
@@ -84,7 +83,7 @@ def test_oracles_at_the_ends_of_their_words(m: Mechanism) -> None:
     assert (fast == plain).all()
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize(("epsilon", "size"), [(0.5, 2), (1.0, 100), (4.0, 60)])
 def test_listed_points_are_the_computed_ones(epsilon: float, size: int) -> None:
     m = dc.mechanism("projective-geometry", epsilon=epsilon, size=size)
@@ -101,7 +100,7 @@ def test_listed_points_are_the_computed_ones(epsilon: float, size: int) -> None:
 GIVEN = {"size": 70, "prior": [1, 2, 3, 2]}
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize("name", sorted(entries()))
 def test_batches_and_tallies_do_not_depend_on_the_kernels(name: str) -> None:
     m = entries()[name].build(1.0, **{need: GIVEN[need] for need in entries()[name].needs})
@@ -123,7 +122,7 @@ def both_ways(run):
         return compiled, run()
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_transforms_are_the_same_to_the_last_bit(dtype: type) -> None:
     random = np.random.default_rng(1)
@@ -151,7 +150,7 @@ def test_plain_hashing_is_the_readable_definition(bits: int, buckets: int) -> No
     assert counts.tolist() == expected
 
 
-@needs_numba
+@pytest.mark.needs("numba")
 def test_hashes_are_counted_alike() -> None:
     for size, bits, buckets in ((2, 16, 4), (5000, 16, 8), (300, 24, 55)):
         family = HashFamily(bits, buckets)

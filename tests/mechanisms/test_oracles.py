@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 from discreet.checks import SIGNIFICANCE, check_mechanism, chi_square
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
@@ -219,7 +218,7 @@ def test_operator_is_the_law_and_its_adjoint(name: str) -> None:
         m.operator(m.size + 1)
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("name", SMALL)
 def test_whole_battery(name: str) -> None:
     """Chi-square against the law with proven power, both paths bit by bit, documents, merging, an audit."""
@@ -445,7 +444,7 @@ def test_a_million_categories() -> None:
     assert m.tally(m.privatize(np.arange(100), Entropy.seeded(1))).counts.size == 10**6
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_whole_battery_with_many_draws(name: str) -> None:
@@ -536,7 +535,7 @@ def test_best_k_is_one_where_randomized_response_is_best() -> None:
         assert best_k(epsilon, most + 1) == 2
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 def test_chi_square_of_the_subset_sampler() -> None:
     m = subset_selection(1.0, 7, k=3)
     for x in (0, 3, 6):

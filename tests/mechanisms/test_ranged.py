@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 from discreet import checks
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
@@ -199,7 +198,7 @@ def test_one_and_many_agree_bit_by_bit(method, inner):
     assert int(many.max()) < m.alphabet
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", METHODS)
 def test_public_checks(method):
     # check_reports and check_operator know no input besides [-1, 1]; what they check is checked below.

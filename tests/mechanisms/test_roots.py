@@ -4,13 +4,12 @@ import math
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.roots import find_root
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-6, 1e-11, 2e-12])
 def test_roots_are_those_of_brentq(tolerance: float) -> None:
     from scipy.optimize import brentq

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.marks import needs_matplotlib, needs_scipy
 
 import discreet as dc
 from discreet.mechanisms.families import Categorical, Numeric, Oracle
@@ -72,7 +71,7 @@ def test_window_law_operator_and_decoding(epsilon, shape, numeric):
         np.testing.assert_allclose(m.values, -m.values[::-1], rtol=1e-9)
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 def test_window_with_a_profile():
     low = 1 << 38
     profile = [2 * low, 3 * low, 2 * low]
@@ -266,7 +265,7 @@ def test_the_registry_names_what_is_wrong():
     assert dc.mechanism("optimized_unary", epsilon=1, size=3).name == "optimized-unary"
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 def test_the_public_signature_is_that_of_all_constructors():
     public = {name for name in signature(dc.mechanism).parameters if name not in ("name", "epsilon")}
     assert public == {option for entry in entries().values() for option in entry.options}
@@ -282,7 +281,7 @@ def test_reports_use_the_smallest_type():
     assert dc.mechanism("optimized-unary", epsilon=1, size=70).privatize(3).shape == (2,)
 
 
-@needs_matplotlib
+@pytest.mark.needs("matplotlib")
 @pytest.mark.parametrize(
     ("name", "options", "drawn"),
     [

@@ -3,7 +3,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 import discreet as dc
 from discreet.mechanisms.categorical.haar_bit import haar_bit
@@ -61,13 +60,13 @@ def test_general_wave_is_the_papers_density(epsilon, ratio):
     np.testing.assert_allclose(heights, heights[::-1], atol=1e-9)
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("options", [{"ratio": 0.0}, {"ratio": 0.4, "b": 0.15}, {"ratio": 0.8, "b": 0.35}])
 def test_waves_pass_the_battery(options):
     dc.checks.check_mechanism(dc.mechanism("general-wave", 1.0, **options), draws=60_000)
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 def test_discrete_wave_with_a_remainder_passes_the_battery():
     m = dc.mechanism("discrete-square-wave", 0.5, size=256)
     assert max(m.profile) > min(m.profile)  # 183 cells, 255 outside: a common divisor
@@ -103,7 +102,7 @@ def test_bad_waves_are_named(call, why):
         call()
 
 
-@needs_scipy
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("size", [2, 5, 8])
 def test_haar_bits_pass_the_battery_and_decode_differences(size):
     m = haar_bit(1.0, size)

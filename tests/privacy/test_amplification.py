@@ -5,12 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 from discreet.errors import DiscreetError
 from discreet.privacy.amplification import closed_form, shuffle, shuffled_delta
 
-pytestmark = needs_scipy
+pytestmark = pytest.mark.needs("scipy")
 
 
 def brute_force_delta(local: float, n: int, epsilon: float) -> float:

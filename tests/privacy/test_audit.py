@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 from tests.privacy import strangers
 
 import discreet as dc
@@ -21,7 +20,7 @@ from discreet.privacy.audit import (
 from discreet.privacy.audit.randomisers import tosses
 from discreet.privacy.audit.views import columns_of, trailing_zeros, whole
 
-pytestmark = needs_scipy
+pytestmark = pytest.mark.needs("scipy")
 
 
 def audited(name, epsilon, samples, **options):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.marks import needs_scipy
 
 import discreet as dc
 from discreet.domains import Categories, Interval
@@ -61,8 +60,15 @@ def build(name):
     return entry.build(1.0, **options)
 
 
+SCIPY = pytest.mark.needs("scipy")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[needs_scipy] * (name == "adaptive-additive")) for name in sorted(entries())]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.needs("scipy")] * (name == "adaptive-additive"))
+        for name in sorted(entries())
+    ],
 )
 def test_mechanisms(name):
     mechanism = build(name)

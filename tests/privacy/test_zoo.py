@@ -4,13 +4,12 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.marks import needs_scipy
 from tests.privacy import zoo
 
 import discreet as dc
 from discreet.privacy.audit import audit_mechanism, audit_randomiser
 
-pytestmark = needs_scipy
+pytestmark = pytest.mark.needs("scipy")
 
 DOCS = Path(__file__).parents[2] / "docs" / "audit.md"
 
