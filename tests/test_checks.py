@@ -1,14 +1,21 @@
 """Every registered mechanism passes the battery; every negative control is refused."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.checks import CheckFailed, check_mechanism
+from discreet.checks.paths import ROWS
+from discreet.extras import has
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary, unary
 from discreet.mechanisms.shapes.window import NumericWindow
+from discreet.operators import Dense
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL
 
 pytestmark = pytest.mark.needs("scipy")
@@ -32,6 +39,8 @@ def test_every_registered_mechanism_passes(name, epsilon):
     assert report.epsilon_exact <= epsilon
     assert report.epsilon_exact > epsilon - 1e-6
     assert name in str(report)
+    assert report.compared >= 10_000  # all of them unless the plain sampler is slow
+    assert report.compared <= ROWS
 
 
 @pytest.mark.parametrize(
@@ -150,6 +159,149 @@ class Shifted(Table):
         return np.array(self._values) * 4
 
 
+class CompiledLeak(Table):
+    """The compiled path sends the plain sign once in 1024 reports."""
+
+    kind = "compiled-leak"
+
+    def _many(self, values, words, out):
+        super()._many(values, words, out)
+        leaks = words[1::2] & np.uint64(1023) == 0
+        out[leaks] = values[leaks] > 0
+
+
+class PlainLeak(Table):
+    """The plain path sends the plain sign once in 4096 reports."""
+
+    kind = "plain-leak"
+
+    def _one(self, value, words):
+        return int(value > 0) if words[1] & 4095 == 0 else super()._one(value, words)
+
+
+class PlainLeakOfBits(Unary):
+    """The plain path of a slow oracle sends nothing but the category once in 4096 reports."""
+
+    kind = "plain-leak-of-bits"
+
+    def _one(self, value, words):
+        lanes = super()._one(value, words)
+        if words[0] & 4095 == 0:
+            lanes[:] = 0
+            lanes[int(value) // 64] = 1 << int(value) % 64
+        return lanes
+
+
+class OffByOne(Table):
+    """The compiled path compares with <= where < is right: one word in 2^48 differs."""
+
+    kind = "off-by-one"
+
+    def _many(self, values, words, out):
+        words = words.copy()
+        at_threshold = words[1::2] >> np.uint64(16) == np.uint64(self.weights[0][0])
+        words[1::2][at_threshold] -= np.uint64(1 << 16)
+        super()._many(values, words, out)
+
+
+class EndOfRange(Table):
+    """The plain path fails for the largest word only."""
+
+    kind = "end-of-range"
+
+    def _one(self, value, words):
+        return 0 if words[1] == 2**64 - 1 else super()._one(value, words)
+
+
+class LyingBits(Unary):
+    """A law that cannot be listed, with a certificate whose epsilon is 0.02 too small."""
+
+    kind = "lying-bits"
+
+    def _certify(self):
+        true = super()._certify()
+        return Certificate(true.ratio * Fraction(math.exp(-0.02)), self.epsilon, 0.0, self.alphabet)
+
+
+class TooLarge(Table):
+    """Decodes to values that are a few per cent too large, and says that they are right."""
+
+    kind = "too-large"
+
+    @property
+    def values(self):
+        return np.array(self._values) * 1.05
+
+
+class TooLargeWave(NumericWindow):
+    """The same for a window."""
+
+    kind = "too-large-wave"
+
+    @property
+    def values(self):
+        return super().values * 1.07
+
+
+class Mirrored(Table):
+    """Its operator over buckets takes the last bucket for the first."""
+
+    kind = "mirrored"
+
+    def operator(self, bins=None):
+        return mirrored(super().operator(bins), bins)
+
+
+def mirrored(operator, bins):
+    return operator if bins is None else Dense((operator @ np.eye(operator.shape[1]))[:, ::-1])
+
+
+class MirroredWave(NumericWindow):
+    """The same for a window."""
+
+    kind = "mirrored-wave"
+
+    def operator(self, bins=None):
+        return mirrored(super().operator(bins), bins)
+
+
+class BigEndian(NumericWindow):
+    """Packs and unpacks in the other order of bytes: consistent, and read wrongly by everybody else."""
+
+    kind = "big-endian"
+
+    def pack(self, reports):
+        return turned(super().pack(reports), self.report_bytes)
+
+    def unpack(self, data):
+        return super().unpack(turned(data, self.report_bytes))
+
+
+class BigEndianBits(Unary):
+    """The same for a bit vector."""
+
+    kind = "big-endian-bits"
+
+    def pack(self, reports):
+        return turned(super().pack(reports), self.report_bytes)
+
+    def unpack(self, data):
+        return super().unpack(turned(data, self.report_bytes))
+
+
+def turned(data, width):
+    return np.frombuffer(data, dtype=np.uint8).reshape(-1, width)[:, ::-1].tobytes()
+
+
+def wide_wave():
+    return dc.mechanism("square-wave", epsilon=1.0, positions=1024)
+
+
+def as_unary(cls, actual, claim=1.0, size=100):
+    m = unary("optimized-unary", actual, size, 0.5)
+    return cls(m.name, claim, m.size, m.hit, m.ones, m.digits)
+
+
 def square_wave():
     return dc.mechanism("square-wave", epsilon=1.0, positions=64)
 
@@ -176,12 +328,28 @@ CONTROLS = {
     "paths differ": (lambda: as_table(DifferentPaths), "different reports"),
     "hungry": (lambda: as_table(HungryForOnes), "fixed"),
     "shifted": (lambda: as_table(Shifted), "biased"),
+    "plain, 1 in 4096": (lambda: as_table(PlainLeak), "different reports"),
+    "plain bits, 1 in 4096": (lambda: as_unary(PlainLeakOfBits, 1.0), "different reports"),
+    "compiled, 1 in 1024": (lambda: as_table(CompiledLeak), "different reports"),
+    "compiled, off by one": (lambda: as_table(OffByOne), "different reports"),
+    "plain, largest word": (lambda: as_table(EndOfRange), "different reports"),
+    "certificate 2 % too small": (lambda: as_unary(LyingBits, 1.02), "audit proves"),
+    "values 5 % too large": (lambda: as_table(TooLarge), "biased"),
+    "values of a window 7 % too large": (lambda: as_class(TooLargeWave, square_wave()), "bias"),
+    "mirrored operator": (lambda: as_table(Mirrored), "not its law"),
+    "mirrored operator of a window": (lambda: as_class(MirroredWave, square_wave()), "not its law"),
+    "big-endian": (lambda: as_class(BigEndian, wide_wave()), "documented layout"),
+    "big-endian bits": (lambda: as_unary(BigEndianBits, 1.0), "documented layout"),
 }
+COMPILED = ("plain, 1 in 4096", "plain bits", "compiled", "plain, largest", "certificate")
+"""Controls that only a compiled sampler can show: of two paths one is wrong, or many reports are needed."""
 
 
 @pytest.mark.parametrize("name", CONTROLS)
 def test_every_negative_control_is_refused(name):
     make, why = CONTROLS[name]
+    if name.startswith(COMPILED) and not has("numba"):
+        pytest.skip("there is no compiled path")
     with pytest.raises(CheckFailed, match=why):
         check_mechanism(make(), draws=20_000)
 
@@ -199,3 +367,7 @@ def test_a_wrong_certificate_is_refused():
     m.__dict__["certificate"] = type(m.certificate)(m.certificate.ratio / 2, 0.7, 0.0, 2)
     with pytest.raises(CheckFailed):
         check_mechanism(m, draws=5000)
+
+
+def test_a_wide_window_passes():
+    assert check_mechanism(wide_wave(), draws=20_000).compared > 10_000

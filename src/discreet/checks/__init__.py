@@ -2,16 +2,16 @@
 
 from discreet.checks.base import CheckFailed
 from discreet.checks.entropy import check_entropy
+from discreet.checks.exact import check_bytes, check_operator, check_values
 from discreet.checks.mechanism import (
     CheckReport,
     check_certificate,
     check_documents,
     check_mechanism,
     check_merging,
-    check_operator,
-    check_paths_agree,
     check_reports,
 )
+from discreet.checks.paths import check_paths_agree
 from discreet.checks.statistics import SIGNIFICANCE, check_audit, check_sampler, check_tally_law, chi_square
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "CheckFailed",
     "CheckReport",
     "check_audit",
+    "check_bytes",
     "check_certificate",
     "check_documents",
     "check_entropy",
@@ -29,5 +30,6 @@ __all__ = [
     "check_reports",
     "check_sampler",
     "check_tally_law",
+    "check_values",
     "chi_square",
 ]
