@@ -27,6 +27,8 @@ export class Ratio {
 export class Entropy {
   /** A key of the system unless one of 32 bytes is given, which must never be used twice. */
   constructor(key?: Uint8Array | Promise<Uint8Array>);
+  /** Whether its words can be made again from a key or a seed: then it protects nobody by itself. */
+  readonly isReproducible: boolean;
   /** A reproducible stream: for tests only, it protects nobody. */
   static seeded(seed: number, stream?: number): Entropy;
   /** The stream of one person's answer to one question: the same value gives the same report. */
@@ -61,12 +63,18 @@ export class Mechanism {
   readonly certificate: { readonly ratio: Ratio; readonly claimed: number; readonly epsilon: number };
   /** Whether inputs are numbers in [-1, 1] rather than categories 0..size-1. */
   readonly numeric: boolean;
+  /** Which inputs it takes, in the words of encoders. */
+  readonly image: Image;
   readonly isPublic: boolean;
   readonly size: number;
   /** Number of different reports; 0 if the report is a bit vector. */
   readonly alphabet: number | bigint;
   readonly wordsPerReport: number;
   readonly reportBytes: number;
+  /** Build a mechanism, with its id, from a document that was parsed strictly. */
+  static fromParsed(document: object): Promise<Mechanism>;
+  /** Whether every input that an encoder can make is one of this mechanism, so that no value can fail. */
+  fits(encoder: Encoder): boolean;
   /** Return a canonical input if the mechanism takes it. */
   check(x: number): number;
   /** Randomise one canonical input; only what this returns may leave the device. */
@@ -89,12 +97,29 @@ export class Hashing extends Mechanism {}
 export class Projective extends Mechanism {}
 export class Sketch extends Mechanism {}
 
+/** Which inputs an encoder makes: numbers in [-1, 1], those or 2 (outside), or categories 0..size-1. */
+export type Image = "numbers" | "numbers or outside" | "categories";
 /** Turns what a person holds into a mechanism's input. */
 export interface Encoder {
+  /** Known before any value is; an encoder of your own may lack it. */
+  readonly image?: Image;
+  /** How many categories it makes. */
+  readonly size?: number;
+  /** Throws DomainError for what it cannot read. */
   encode(value: any): number;
 }
+/** The encoders of round documents; in them no value can fail. */
+declare abstract class TotalEncoder implements Encoder {
+  readonly image: Image;
+  readonly size: number;
+  /** The input of whatever cannot be read. */
+  readonly replacement: number;
+  encode(value: any): number;
+  /** The input of any value at all, and whether it had to be replaced; never throws. */
+  encodeTotal(value: unknown): { input: number; isReplaced: boolean };
+}
 /** Numbers from low to high, scaled to [-1, 1]; values outside are clipped. */
-export class Interval implements Encoder {
+export class Interval extends TotalEncoder {
   constructor(low: number, high: number);
   readonly low: number;
   readonly high: number;
@@ -102,27 +127,27 @@ export class Interval implements Encoder {
   encode(value: number): number;
 }
 /** Numbers of an interval as the number of their bucket, 0..bins-1. */
-export class Bucket implements Encoder {
+export class Bucket extends TotalEncoder {
   constructor(interval: Interval, bins: number);
   readonly interval: Interval;
   readonly bins: number;
   encode(value: number): number;
 }
 /** One attribute of a person's row of numbers. */
-export class Attribute implements Encoder {
+export class Attribute extends TotalEncoder {
   constructor(index: number, interval: Interval);
   readonly index: number;
   readonly interval: Interval;
   encode(row: number[]): number;
 }
 /** A list of labels, in the order given. */
-export class Categories implements Encoder {
+export class Categories extends TotalEncoder {
   constructor(labels: (string | number)[]);
   readonly labels: (string | number)[];
   encode(value: string | number): number;
 }
 /** Numbers of an interval as places in a region of a range: [-1, 1], or 2 for those outside the range. */
-export class Range implements Encoder {
+export class Range extends TotalEncoder {
   constructor(interval: Interval, range: number[], region: number[], clip: boolean);
   readonly interval: Interval;
   readonly range: number[];
@@ -131,7 +156,7 @@ export class Range implements Encoder {
   encode(value: number): number;
 }
 /** Numbers of an interval as their squared distance from a centre, scaled to [-1, 1]. */
-export class SquaredDeviation implements Encoder {
+export class SquaredDeviation extends TotalEncoder {
   constructor(interval: Interval, centre: number);
   readonly interval: Interval;
   readonly centre: number;
@@ -140,20 +165,23 @@ export class SquaredDeviation implements Encoder {
 /** The encoder that Python's `to_dict` wrote. */
 export function readEncoder(description: object): Interval | Attribute | Bucket | Categories | Range | SquaredDeviation;
 
-/** Where a ledger lives; both may return promises. `get` gives null for a key that was never set. */
+/** Where a ledger lives; all may return promises. `get` gives null for a key that was never set. */
 export interface Storage {
   get(key: string): string | null | Promise<string | null>;
   set(key: string, text: string): void | Promise<void>;
+  /** Do some work while nobody else does any under this key: needed where several objects, tabs or processes share the storage. */
+  alone?<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 /** Forgets when the page closes: for tests. */
 export class MemoryStorage implements Storage {
   get(key: string): string | null;
   set(key: string, text: string): void;
 }
-/** The browser's localStorage. */
+/** The browser's localStorage, one tab at a time; refuses to work without navigator.locks. */
 export class BrowserStorage implements Storage {
   get(key: string): string | null;
   set(key: string, text: string): void;
+  alone<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 
 export interface Entry {
@@ -169,55 +197,104 @@ export interface Entry {
   mark: string;
   /** The report's id. */
   id: string;
+  /** What waits to be sent; null if nothing does, missing if the answer was lost between charge and report. */
+  kept?: Kept | null;
 }
 
+/** What waits to be sent. */
+export interface Kept {
+  /** The id or ticket to upload, hexadecimal. */
+  sent: string;
+  /** The packed reports, hexadecimal. */
+  report: string;
+  isReplaced: boolean;
+}
 /** The ledger while nobody else uses it. */
 export interface Account {
   readonly secret: Uint8Array;
-  /** The entry of an answer that was given before. */
-  find(mark: string): Entry | undefined;
-  /** Store a new entry, or throw PrivacyError if it would exceed the limit. */
-  charge(charge: { task: string; mechanism: string; name: string; ratio: Ratio; mark: string; id: string }): Promise<Entry>;
+  readonly entries: readonly Entry[];
+  /** Store a new entry, or throw PrivacyError if it would exceed the limit, or if its id was charged before. */
+  charge(charge: { task: string; mechanism: string; name: string; ratio: Ratio; mark: string; id: string; kept?: null }): Promise<Entry>;
+  /** Store what waits to be sent, or that nothing does. */
+  keep(entry: Entry, kept: Kept | null): Promise<void>;
 }
-/** Keeps a budget that its owner sets: exact ratios multiply, as in Python. */
+/** Keeps a budget that its owner sets: exact ratios multiply, as in Python. All ledgers of one storage and key are one. */
 export class Ledger {
-  constructor(options: { storage: Storage; limit: number; key?: string });
+  /** `limit` is needed to start a new ledger; for one that is stored it must be what is stored, or left out. */
+  constructor(options: { storage: Storage; limit?: number; key?: string });
   readonly storage: Storage;
-  readonly limit: number;
+  readonly limit: number | undefined;
   readonly key: string;
   /** What was answered, what it cost together (rounded up), and the limit. */
   statement(): Promise<{ entries: Entry[]; epsilon: number; limit: number }>;
   /** Whether an answer with this exact ratio would keep the limit; charges nothing. */
   allows(ratio: Ratio): Promise<boolean>;
+  /** Let the owner change the limit; what was spent stays. */
+  changeLimit(limit: number): Promise<void>;
   /** Do some work while nobody else uses the ledger. */
   transact<T>(work: (account: Account) => Promise<T>): Promise<T>;
 }
 
+/** A report that was made and charged. */
+export interface Answer {
+  /** The report's id. */
+  id: Uint8Array;
+  report: Uint8Array;
+  /** Whether it was charged now. */
+  isNew: boolean;
+  /** Whether the value could not be read, so that a constant was randomised in its place. */
+  isReplaced: boolean;
+}
 /** Answers questions within a ledger. */
 export class Device {
   constructor(ledger: Ledger);
   readonly ledger: Ledger;
-  /** Privatise an answer and charge for it before it can be sent; the same answer again is the same report, and free. */
+  /**
+   * Answer a round of a campaign, once: charge, draw and keep the report until `acknowledge`. Asked again before that, it
+   * gives the same bytes. Throws PrivacyError if the campaign was answered before, or the limit would be exceeded; never
+   * because of the value.
+   */
+  answerRound(
+    round: Round,
+    value: unknown,
+    options?: {
+      /** where the collector issues it */
+      id?: Uint8Array;
+      /** where one is needed */
+      ticket?: Uint8Array;
+      /** for tests; a reproducible one needs `isSimulation` */
+      entropy?: Entropy;
+      isSimulation?: boolean;
+    },
+  ): Promise<Answer & { /** the id or ticket to upload */ sent: Uint8Array }>;
+  /** The report of a campaign that waits to be sent, with the number of its round, or null. */
+  waiting(campaign: string): Promise<(Omit<Answer, "isNew"> & { sent: Uint8Array; number: number }) | null>;
+  /** Drop the kept report of a campaign, which its collector has; the charge stays. */
+  acknowledge(campaign: string): Promise<void>;
+  /** Privatise an answer to a question of your own; the same answer again is the same report, and free. */
   answer(
     task: string,
     channels: { mechanism: Mechanism; encoder?: Encoder } | { mechanism: Mechanism; encoder?: Encoder }[],
     value: any,
     options?: { /** where the collector issues it */ id?: Uint8Array },
-  ): Promise<{ id: Uint8Array; report: Uint8Array; isNew: boolean }>;
+  ): Promise<Answer>;
 }
 
 /** How one group of people is asked. */
 export interface Channel {
   readonly key: string;
   readonly mechanism: Mechanism;
-  readonly encoder: Encoder;
+  readonly encoder: TotalEncoder;
   /** The mechanism's document. */
   readonly document: object;
 }
 /** An open round that was verified on this device. */
 export class Round {
-  /** Read an announcement; throws WireError if it is malformed, PrivacyError if it is less private than claimed or allowed. */
-  static read(announcement: object, options?: { limit?: number; campaign?: string }): Promise<Round>;
+  /**
+   * Read the text of an announcement; throws WireError if it is malformed or a value could fail in it, PrivacyError if it
+   * is less private than claimed or allowed. An object is refused: it no longer tells whether a key was repeated.
+   */
+  static read(text: string, options?: { limit?: number; campaign?: string }): Promise<Round>;
   protected constructor(fields: never);
   readonly campaign: string;
   readonly admission: "open" | "issued" | "invited";
@@ -239,7 +316,7 @@ export class Round {
   ratio(first: number): Ratio;
   /** The channels that a report id answers, in the order of their reports. */
   channelsOf(id: Uint8Array): Promise<Channel[]>;
-  /** The packed reports of one answer, drawn afresh: charge it first. */
+  /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. */
   privatize(value: any, id: Uint8Array, draw?: { entropy?: Entropy }): Promise<Uint8Array>;
 }
 

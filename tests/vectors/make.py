@@ -29,6 +29,7 @@ from discreet.device.rounds import VerifiedRound
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms import entries
+from discreet.mechanisms.arithmetic import largest_hit, unevenness
 from discreet.mechanisms.categorical.haar_bit import haar_bit
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
@@ -36,7 +37,7 @@ from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
-from discreet.mechanisms.shapes.window import Window
+from discreet.mechanisms.shapes.window import Window, flat_weights
 from discreet.messages.ids import ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import pad, report_ids, write_upload
@@ -337,7 +338,7 @@ def bad_documents() -> list[str]:
         but(subset, k=0), but(subset, k=10), but(subset, hit=0), but(subset, hit=TOTAL), but(subset, hit=1),
         but(subset, size=1), but(subset, size=2**20 + 1), but(subset, k=subset.k - 1),
     ]  # fmt: skip
-    bad += bad_ranged() + bad_oracles()
+    bad += bad_ranged() + bad_oracles() + bad_limits()
     return bad
 
 
@@ -379,6 +380,29 @@ def bad_oracles() -> list[str]:
             bad += [json.dumps(good | change) for change in [{"epsilon": repr(claim)}, *impossible[m.kind]]]
             bad += [json.dumps(good | {field: n}) for field in m._document() for n in (-1, 2**53, "1", None, True)]
     return bad
+
+
+def bad_limits() -> list[str]:
+    """Return documents just above the limits of a shape, and claims that only the worse of two uneven draws breaks."""
+    head = {"discreet": 1, "name": "x"}
+
+    def window(inputs: str, positions: int, width: int, epsilon: float) -> dict[str, Any]:
+        high, low = flat_weights(epsilon, positions, width)
+        shape = {"inputs": inputs, "positions": positions, "width": width, "profile": [high], "low": low}
+        return head | {"kind": "window", "epsilon": repr(epsilon)} | shape
+
+    size, k = (1 << 16) + 1, 3
+    subset = {"kind": "subset", "epsilon": "1.0", "size": size, "k": k, "hit": largest_hit(1.0, k, size - k)}
+    spaces = []
+    for field, dimension in ((2, 25), (2, 24), (3, 15), (251, 4)):
+        on, off = ((field ** (d) - 1) // (field - 1) for d in (dimension - 1, dimension))
+        off -= on
+        # The largest hit whose ratio holds if every point of one draw is equally likely; it never is for both draws.
+        hit = largest_hit(1.0, on, off, min(unevenness(on), unevenness(off)))
+        shape = {"size": 1000, "field": field, "dimension": dimension, "hit": hit}
+        spaces.append(head | {"kind": "projective", "epsilon": "1.0"} | shape)
+    wide = [window("interval", 40_001, 25_537, 1.0), window("interval", (1 << 16) + 1, 1, 1.0)]
+    return [json.dumps(document) for document in [*wide, head | subset, *spaces]]
 
 
 def ledger(limit: float, ratios: list[Fraction]) -> dict[str, Any]:

@@ -10,6 +10,9 @@ import { MAX_ENTRIES } from "./wire.js";
 /** @typedef {import("./wire.js").Fields} Fields */
 /** @typedef {[low: number, high: number]} Extremes of the weights that one report has for different inputs */
 
+/** A window over numbers has at most this many reports. */
+const LARGEST_LATTICE = 2 ** 16;
+
 /** The largest ratio of two weights in one column. @param {number[][]} columns */
 export function ratioOf(columns) {
   return largest(
@@ -36,8 +39,8 @@ export class Table extends Mechanism {
     const [knots, rows, values] = [fields.reals("knots"), fields.rows("weights", 0, TOTAL), fields.reals("values")];
     this.knots = knots;
     this.alphabet = values.length;
-    if (knots.length < 2 || knots[0] !== -1 || knots.at(-1) !== 1 || knots.some((k, i) => i && !(knots[i - 1] < k))) {
-      throw new WireError("knots must be increasing numbers from -1 to 1");
+    if (knots.length < 2 || knots[0] !== -1 || knots.at(-1) !== 1 || knots.some((k, i) => i && !(k - knots[i - 1] >= 1 / TOTAL))) {
+      throw new WireError("knots must go up from -1 to 1 in steps of at least 2^-48");
     }
     if (rows.length !== knots.length || rows[0].length !== values.length) {
       throw new WireError(`weights have ${rows.length} rows for ${knots.length} knots and ${values.length} values`);
@@ -84,8 +87,8 @@ export class Window extends Mechanism {
     this.wordsPerReport = this.numeric ? 2 : 1;
     this.thresholds = accumulate(this.profile);
     this.inside = this.isFlat ? this.width * profile[0] : this.thresholds[this.width - 1];
-    if (this.alphabet > 2 ** 31 || this.inside + (this.size - 1) * this.low !== TOTAL) {
-      throw new WireError("weights must sum to exactly 2^48, and there must be at most 2^31 reports");
+    if (this.alphabet > (this.numeric ? LARGEST_LATTICE : 2 ** 31) || this.inside + (this.size - 1) * this.low !== TOTAL) {
+      throw new WireError(`weights must sum to exactly 2^48, and there must be at most ${this.numeric ? "2^16" : "2^31"} reports`);
     }
     const ratio = ratioOf([[...this.profile, this.low]]);
     if (this.numeric && this.inside <= this.width * this.low) throw new WireError(`${this.name} carries no information`);
@@ -94,11 +97,26 @@ export class Window extends Mechanism {
 
   /** The extremes of each cell over all positions. @returns {Extremes[]} */
   get columns() {
-    if (!this.isFlat && this.alphabet * this.width > 2 ** 26) throw new WireError("window is too large for a range");
+    const least = this.#running((a, b) => a <= b);
+    const most = this.#running((a, b) => a >= b);
+    return least.map((low, cell) => [low, most[cell]]);
+  }
+
+  /** For each cell the weight that comes before all others which the cell has at some position. @param {(a: number, b: number) => boolean} isBefore */
+  #running(isBefore) {
+    /** @type {number[]} */
+    const waiting = []; // places of the profile, each after the next in order: the first is the one wanted
+    let start = 0;
     return Array.from({ length: Number(this.alphabet) }, (_, cell) => {
       const [first, last] = [Math.max(0, cell - this.size + 1), Math.min(this.width - 1, cell)];
-      const seen = this.isFlat ? this.profile : this.profile.slice(first, last + 1);
-      return extremes(last - first + 1 < this.size ? [...seen, this.low] : seen);
+      const at = (/** @type {number} */ place) => this.profile[this.isFlat ? 0 : place];
+      if (cell === last) {
+        while (waiting.length > start && isBefore(at(last), at(waiting[waiting.length - 1]))) waiting.pop();
+        waiting.push(last);
+      }
+      while (waiting[start] < first) start++;
+      const found = at(waiting[start]);
+      return last - first + 1 < this.size && isBefore(this.low, found) ? this.low : found;
     });
   }
 
@@ -186,6 +204,10 @@ export class Ranged extends Mechanism {
         yield /** @type {[bigint, bigint]} */ ([b > other ? b : other, least]);
       }
     }
+  }
+
+  get image() {
+    return /** @type {const} */ ("numbers or outside");
   }
 
   /** @param {number} x */

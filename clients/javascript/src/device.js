@@ -1,15 +1,18 @@
-// The device: privatises an answer within its owner's ledger.
+// The device: privatises an answer within its owner's ledger. One transaction, all of it while nobody else uses the
+// ledger: check, charge, encode, draw, keep. Nothing of it depends on the value: every value gives a report of the same
+// length from as many words.
 import { Entropy, hex, joined, unhex } from "./entropy.js";
+import { DiscreetError, DomainError, PrivacyError } from "./errors.js";
 import { Ratio } from "./exact.js";
+import { OUTSIDE } from "./encoders.js";
+import { ticketId } from "./upload.js";
 import { spell } from "./wire.js";
 
 /** @typedef {import("./mechanism.js").Mechanism} Mechanism */
-/** @typedef {{ mechanism: Mechanism, encoder?: { encode(value: any): number } }} Channel encoder: none if the value is a canonical input */
+/** @typedef {{ mechanism: Mechanism, encoder?: { encode(value: any): number, image?: string, size?: number } }} Channel encoder: none if the value is a canonical input */
+/** @typedef {import("./ledger.js").Entry} Entry */
 
-/**
- * Answers questions within a budget. The words of an answer come from HMAC(secret, task, mechanisms, id, inputs): asked
- * again with the same value, a person sends the same report under the same id, at no cost.
- */
+/** Answers questions within a budget. */
 export class Device {
   /** @param {import("./ledger.js").Ledger} ledger */
   constructor(ledger) {
@@ -17,28 +20,109 @@ export class Device {
   }
 
   /**
-   * Privatise an answer and charge for it before it can be sent.
-   * @param {string} task campaign and round: the same text for the same question
-   * @param {Channel | Channel[]} channels what is answered: one channel, or several whose reports go side by side
+   * Answer a round of a campaign, once: charge, draw and keep the report until `acknowledge`. Asked again before that, it
+   * gives the same bytes, whatever the value. If the device stopped between charge and report, the answer is lost.
+   * @param {import("./round.js").Round} round
    * @param {any} value what the person holds: a number, a label, or a row where channels ask for its attributes
+   * @param {{ id?: Uint8Array, ticket?: Uint8Array, entropy?: Entropy, isSimulation?: boolean }} [options] id: where the
+   * collector issues it; ticket: where one is needed; entropy: for tests
+   */
+  async answerRound(round, value, { id, ticket, entropy, isSimulation = false } = {}) {
+    if (entropy?.isReproducible && !isSimulation) throw new DiscreetError("a reproducible entropy protects nobody; it is for simulations only");
+    const sent = round.admission === "invited" ? ticket : (id ?? (round.admission === "open" ? await new Entropy().reportId() : undefined));
+    if (sent?.length !== 16) throw new DiscreetError(`${round.admission === "invited" ? "ticket" : "id"} must have 16 bytes`);
+    const known = round.admission === "invited" ? await ticketId(unhex(round.campaign), sent) : sent;
+    const channels = await round.channelsOf(known);
+    const task = taskOf(round);
+    return this.ledger.transact(async ({ entries, charge, keep }) => {
+      const before = entries.find((entry) => campaignOf(entry) === round.campaign);
+      if (before?.kept && before.task === task) return { ...told(before), isNew: false };
+      if (before) throw new PrivacyError(before.kept === undefined ? "an answer to this campaign was charged, and lost before it could be sent" : "this campaign was answered before; a campaign is answered once");
+      const entry = await charge({ task, ...costOf(channels), mark: "", id: hex(known) });
+      const inputs = channels.map((channel) => totalInput(channel, value));
+      const report = await packed(channels, inputs.map(({ input }) => input), known, entropy);
+      await keep(entry, { sent: hex(sent), report: hex(report), isReplaced: inputs.some(({ isReplaced }) => isReplaced) });
+      return { ...told(entry), isNew: true };
+    });
+  }
+
+  /** The report of a campaign that waits to be sent, or null. @param {string} campaign */
+  waiting(campaign) {
+    return this.ledger.transact(async ({ entries }) => {
+      const entry = entries.find((one) => campaignOf(one) === campaign && one.kept);
+      return entry ? { ...told(entry), number: Number(entry.task.split(" ")[1]) } : null;
+    });
+  }
+
+  /** Drop the kept report of a campaign, which its collector has; the charge stays. @param {string} campaign */
+  acknowledge(campaign) {
+    return this.ledger.transact(async ({ entries, keep }) => {
+      const entry = entries.find((one) => campaignOf(one) === campaign && one.kept);
+      if (entry) await keep(entry, null);
+    });
+  }
+
+  /**
+   * Privatise an answer to a question of your own, and charge for it before it can be sent. Its words come from
+   * HMAC(secret, task, mechanisms, id, inputs): asked again with the same value, a person sends the same report under the
+   * same id, at no cost; another value is a new charge and needs a new id.
+   * @param {string} task the same text for the same question
+   * @param {Channel | Channel[]} channels what is answered: one channel, or several whose reports go side by side
+   * @param {any} value
    * @param {{ id?: Uint8Array }} [options] id: the report's id where the collector issues it
    */
-  answer(task, channels, value, { id } = {}) {
+  async answer(task, channels, value, { id } = {}) {
     const asked = [channels].flat();
-    return this.ledger.transact(async ({ secret, find, charge }) => {
-      const inputs = asked.map(({ mechanism, encoder }) => mechanism.check(encoder ? encoder.encode(value) : value) + 0); // -0 is 0
+    for (const { mechanism, encoder } of asked) checkFit(mechanism, encoder);
+    return this.ledger.transact(async ({ secret, entries, charge }) => {
+      const found = asked.map((channel) => totalInput(channel, value));
+      const inputs = found.map(({ input }) => input);
       const key = inputs.length === 1 ? inputs[0] : inputs.map(spell).join(" ");
-      const mechanism = asked.map((channel) => channel.mechanism.id).join(" ");
-      const mark = hex(await Entropy.memoised(secret, `${task}\0${mechanism}`, key).read(16)); // tells the same answer again, and nothing else
-      const ratio = asked.reduce((total, channel) => total.times(channel.mechanism.certificate.ratio), new Ratio(1n));
-      const name = asked.map((channel) => channel.mechanism.name).join(", ");
-      const known = find(mark);
-      const entry = known ?? (await charge({ task, mechanism, name, ratio, mark, id: id ? hex(id) : mark }));
+      const cost = costOf(asked);
+      const mark = hex(await Entropy.memoised(secret, `${task}\0${cost.mechanism}`, key).read(16)); // tells the same answer again, and nothing else
+      const known = entries.find((entry) => entry.mark === mark);
+      const entry = known ?? (await charge({ task, ...cost, mark, id: id ? hex(id) : mark, kept: null }));
       const reportId = unhex(entry.id);
       // Words depend on the id: under another id, with another public coin, they must not be used again.
-      const entropy = Entropy.memoised(secret, `${task}\0${mechanism}\0${entry.id}`, key);
-      return { id: reportId, report: await packed(asked, inputs, reportId, entropy), isNew: !known };
+      const entropy = Entropy.memoised(secret, `${task}\0${cost.mechanism}\0${entry.id}`, key);
+      const isReplaced = found.some((one) => one.isReplaced);
+      return { id: reportId, report: await packed(asked, inputs, reportId, entropy), isNew: !known, isReplaced };
     });
+  }
+}
+
+/** @param {import("./round.js").Round} round */
+const taskOf = (round) => `${round.campaign} ${round.number}`;
+/** @param {Entry} entry */
+const campaignOf = (entry) => entry.task.split(" ")[0];
+
+/** @param {Entry} entry */
+function told({ id, kept }) {
+  const { sent, report, isReplaced } = /** @type {import("./ledger.js").Kept} */ (kept);
+  return { id: unhex(id), sent: unhex(sent), report: unhex(report), isReplaced };
+}
+
+/** @param {Channel[]} channels */
+const costOf = (channels) => ({
+  mechanism: channels.map(({ mechanism }) => mechanism.id).join(" "),
+  name: channels.map(({ mechanism }) => mechanism.name).join(", "),
+  ratio: channels.reduce((total, { mechanism }) => total.times(mechanism.certificate.ratio), new Ratio(1n)),
+});
+
+/** Refuse a channel in which some value could fail, before any value is read. @param {Mechanism} mechanism @param {Channel["encoder"]} encoder */
+export function checkFit(mechanism, encoder) {
+  if (encoder?.image === undefined || mechanism.fits(encoder)) return;
+  const made = encoder.image === "categories" ? `${encoder.size} categories` : encoder.image;
+  const taken = mechanism.image === "categories" ? `${mechanism.size} categories` : mechanism.image;
+  throw new DomainError(`the encoder must give the inputs of ${mechanism.kind}, ${taken}, not ${made}`);
+}
+
+/** Any value as an input of a channel, and whether it had to be replaced by a constant; never throws. @param {Channel} channel @param {any} value */
+export function totalInput({ mechanism, encoder }, value) {
+  try {
+    return { input: mechanism.check(encoder ? encoder.encode(value) : value) + 0, isReplaced: false }; // -0 is 0
+  } catch {
+    return { input: mechanism.image === "numbers or outside" ? OUTSIDE : 0, isReplaced: true };
   }
 }
 

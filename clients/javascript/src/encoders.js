@@ -1,16 +1,54 @@
 // From what a person holds to a mechanism's input, by the same floating-point operations as in Python.
+//
+// `encode` tells what is wrong with a value. `encodeTotal`, which the device uses, never throws for any value: what
+// cannot be read becomes a constant input, so that a collector cannot learn from silence which values fail.
 import { DomainError } from "./errors.js";
+import { plain } from "./wire.js";
+
+/** @typedef {{ input: number, isReplaced: boolean }} Encoded */
 
 /** The input of somebody who is not in the range. */
 export const OUTSIDE = 2;
 
+/** Whether it is a number with which no arithmetic below can overflow. @param {any} x */
+const isNumber = (x) => typeof x === "number" && Math.abs(x) <= 2 ** 1000;
+/** Whether two numbers go up, and by so much that what lies between them can be scaled. @param {any} low @param {any} high */
+const goUp = (low, high) => isNumber(low) && isNumber(high) && high - low >= 2 ** -1000;
+const GO_UP = "numbers of magnitude 2^1000 at most that go up by at least 2^-1000";
+
+/** What every encoder has; its `image` says which inputs it makes: "numbers", "numbers or outside" or "categories". */
+class Encoder {
+  /** @type {"numbers" | "numbers or outside" | "categories"} */
+  image = "numbers";
+  /** How many categories it makes. */
+  size = 0;
+
+  /** @param {any} _value @returns {number} */
+  encode(_value) {
+    throw new Error("not reached");
+  }
+
+  /** The input of whatever cannot be read. */
+  get replacement() {
+    return this.image === "numbers or outside" ? OUTSIDE : 0;
+  }
+
+  /** The input of any value at all, and whether it had to be replaced; never throws. @param {any} value @returns {Encoded} */
+  encodeTotal(value) {
+    try {
+      return { input: this.encode(value) + 0, isReplaced: false }; // -0 is 0
+    } catch {
+      return { input: this.replacement, isReplaced: true };
+    }
+  }
+}
+
 /** Numbers from low to high, scaled to [-1, 1]; values outside are clipped. */
-export class Interval {
+export class Interval extends Encoder {
   /** @param {number} low @param {number} high */
   constructor(low, high) {
-    if (![low, high].every(Number.isFinite) || !(low < high && Number.isFinite(high - low))) {
-      throw new DomainError(`low and high must be finite numbers, low below high, not ${low} and ${high}`);
-    }
+    super();
+    if (!goUp(low, high)) throw new DomainError(`low and high must be ${GO_UP}`);
     this.low = low;
     this.high = high;
   }
@@ -29,12 +67,14 @@ export class Interval {
 }
 
 /** Numbers of an interval as the number of their bucket, 0..bins-1. */
-export class Bucket {
+export class Bucket extends Encoder {
   /** @param {Interval} interval @param {number} bins */
   constructor(interval, bins) {
-    if (!(Number.isSafeInteger(bins) && bins > 0)) throw new DomainError(`bins must be a whole number from 1, not ${bins}`);
+    super();
+    if (!(Number.isSafeInteger(bins) && bins > 0 && bins <= 2 ** 31)) throw new DomainError("bins must be a whole number from 1 to 2^31");
+    this.image = /** @type {const} */ ("categories");
     this.interval = interval;
-    this.bins = bins;
+    this.bins = this.size = bins;
   }
 
   /** @param {number} value */
@@ -44,7 +84,7 @@ export class Bucket {
 }
 
 /** Numbers of an interval as places in a region of a range: [-1, 1], or 2 for those outside the range. */
-export class Range {
+export class Range extends Encoder {
   /**
    * @param {Interval} interval
    * @param {number[]} range low and high, ends included
@@ -52,11 +92,11 @@ export class Range {
    * @param {boolean} clip whether people of the range outside the region answer as its nearest end, or as outside
    */
   constructor(interval, range, region, clip) {
-    const goesUp = (/** @type {any} */ ends) =>
-      Array.isArray(ends) && ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] && Number.isFinite(ends[1] - ends[0]);
-    if (!goesUp(range) || !goesUp(region) || typeof clip !== "boolean") {
-      throw new DomainError(`range and region must be two finite numbers that go up, not ${range} and ${region}; clip true or false`);
-    }
+    super();
+    const isPair = (/** @type {any} */ ends) => Array.isArray(ends) && ends.length === 2 && goUp(ends[0], ends[1]);
+    if (!isPair(range) || !isPair(region)) throw new DomainError(`range and region must be two ${GO_UP}`);
+    if (typeof clip !== "boolean") throw new DomainError("clip must be true or false");
+    this.image = /** @type {const} */ ("numbers or outside");
     this.interval = interval;
     this.range = range;
     this.region = region;
@@ -74,47 +114,59 @@ export class Range {
 }
 
 /** Numbers of an interval as their squared distance from a centre, scaled to [-1, 1]. */
-export class SquaredDeviation {
-  /** `clip` refuses a centre that is not a finite number. @param {Interval} interval @param {number} centre */
+export class SquaredDeviation extends Encoder {
+  /** @param {Interval} interval @param {number} centre */
   constructor(interval, centre) {
-    interval.clip(centre);
+    super();
     this.interval = interval;
+    const farthest = Math.max(centre - interval.low, interval.high - centre);
     this.centre = centre;
+    this.largest = farthest * farthest;
+    if (!isNumber(centre) || !(this.largest >= 2 ** -1000 && this.largest <= 2 ** 1000)) {
+      throw new DomainError("the largest squared distance from squared_deviation_from must be 2^-1000 to 2^1000");
+    }
   }
 
   /** @param {number} value */
   encode(value) {
     const { low, high } = this.interval;
     const scaled = low + (this.interval.encode(value) + 1) * ((high - low) / 2) - this.centre;
-    const most = Math.max(this.centre - low, high - this.centre);
-    return Math.min(Math.max(scaled * scaled * (2 / (most * most)) - 1, -1), 1);
+    return Math.min(Math.max(scaled * scaled * (2 / this.largest) - 1, -1), 1);
   }
 }
 
 /** One attribute of a person's row of numbers. */
-export class Attribute {
+export class Attribute extends Encoder {
   /** @param {number} index @param {Interval} interval */
   constructor(index, interval) {
-    if (!(Number.isSafeInteger(index) && index >= 0)) throw new DomainError(`attribute must be a whole number from 0, not ${index}`);
+    super();
+    if (!(Number.isSafeInteger(index) && index >= 0 && index < 2 ** 31)) throw new DomainError("attribute must be a whole number from 0 to 2^31 - 1");
     this.index = index;
     this.interval = interval;
   }
 
   /** @param {number[]} row */
   encode(row) {
+    if (!Array.isArray(row) && !ArrayBuffer.isView(row)) throw new DomainError("value must be a list of numbers");
     return this.interval.encode(row[this.index]);
   }
 }
 
 /** A list of labels, in the order given. */
-export class Categories {
+export class Categories extends Encoder {
   #index;
 
   /** @param {(string | number)[]} labels */
   constructor(labels) {
+    super();
     if (!Array.isArray(labels)) throw new DomainError("labels must be a list");
+    if (!labels.every((label) => ["string", "boolean"].includes(typeof label) || Number.isFinite(label))) {
+      throw new DomainError("labels must be texts, booleans or finite numbers");
+    }
+    this.image = /** @type {const} */ ("categories");
     this.labels = [...labels];
-    this.#index = new Map(labels.map((label, i) => [label, i]));
+    this.size = labels.length;
+    this.#index = new Map(labels.map((label, i) => [same(label), i]));
     if (labels.length < 2 || this.#index.size !== labels.length) {
       throw new DomainError("labels must be at least 2 different ones");
     }
@@ -122,11 +174,14 @@ export class Categories {
 
   /** @param {string | number} value */
   encode(value) {
-    const index = this.#index.get(value);
+    const index = this.#index.get(same(value));
     if (index === undefined) throw new DomainError(`value is not one of the ${this.labels.length} categories`);
     return index;
   }
 }
+
+/** What tells labels apart, as in Python: there true is 1. @param {any} label */
+const same = (label) => (typeof label === "boolean" ? Number(label) : label);
 
 /** @param {any} fields */
 function intervalOf({ interval }) {
@@ -135,26 +190,35 @@ function intervalOf({ interval }) {
   return found;
 }
 
+/** The items of a list, or what is no list. @param {any} list */
+const items = (list) => (Array.isArray(list) ? list.map(plain) : list);
+
+/** @param {any} labels */
+function labelsOf(labels) {
+  if (Array.isArray(labels) && labels.some((label) => label?.isLarge)) throw new DomainError("labels that are whole numbers must be at most 2^53");
+  return new Categories(items(labels));
+}
+
 /** The fields of each kind, and what is made of them. @type {Record<string, [string[], (fields: any) => any]>} */
 const KINDS = {
-  interval: [["low", "high"], ({ low, high }) => new Interval(low, high)],
-  categories: [["labels"], ({ labels }) => new Categories(labels)],
+  interval: [["low", "high"], ({ low, high }) => new Interval(plain(low), plain(high))],
+  categories: [["labels"], ({ labels }) => labelsOf(labels)],
   bucket: [["interval", "bins"], (fields) => new Bucket(intervalOf(fields), fields.bins)],
-  "squared-deviation": [["interval", "squared_deviation_from"], (fields) => new SquaredDeviation(intervalOf(fields), fields.squared_deviation_from)],
+  "squared-deviation": [["interval", "squared_deviation_from"], (fields) => new SquaredDeviation(intervalOf(fields), plain(fields.squared_deviation_from))],
   attribute: [["attribute", "interval"], (fields) => new Attribute(fields.attribute, intervalOf(fields))],
-  range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), fields.range, fields.region, fields.clip)],
+  range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), items(fields.range), items(fields.region), fields.clip)],
 };
 
 /** Whether an object has these fields and no other. @param {object} fields @param {string[]} names */
-const hasJust = (fields, names) => Object.keys(fields).sort().join() === [...names].sort().join();
+const hasJust = (fields, names) => Object.keys(fields).length === names.length && names.every((name) => Object.hasOwn(fields, name));
 
 /** The encoder of a document; those of version 0.1 have the same fields without a kind. @param {any} document */
 export function readEncoder(document) {
   if (document === null || typeof document !== "object") throw new DomainError("encoder must be an object with a kind");
   const { kind: named, ...fields } = document;
-  const kind = named ?? Object.keys(KINDS).find((one) => hasJust(fields, KINDS[one][0]));
+  const kind = Object.hasOwn(document, "kind") ? named : Object.keys(KINDS).find((one) => hasJust(fields, KINDS[one][0]));
   if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) {
-    throw new DomainError(`kind of the encoder must be one of ${Object.keys(KINDS).join(", ")}, not ${kind}`);
+    throw new DomainError(`kind of the encoder must be one of ${Object.keys(KINDS).join(", ")}`);
   }
   if (!hasJust(fields, KINDS[kind][0])) throw new DomainError(`encoder '${kind}' must have the fields ${KINDS[kind][0].join(", ")}`);
   return KINDS[kind][1](fields);

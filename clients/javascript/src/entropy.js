@@ -27,7 +27,10 @@ export class Entropy {
   #position = 0;
 
   /** @param {Bytes | Promise<Bytes>} [key] 32 bytes, never to be used twice */
-  constructor(key = crypto.getRandomValues(new Uint8Array(32))) {
+  constructor(key) {
+    /** Whether its words can be made again from a key or a seed. */
+    this.isReproducible = key !== undefined;
+    key ??= crypto.getRandomValues(new Uint8Array(32));
     this.#key = Promise.resolve(key).then((bytes) => {
       if (bytes.length !== 32) throw new DiscreetError(`key must have 32 bytes, not ${bytes.length}`);
       return subtle().importKey("raw", bytes, "AES-CTR", false, ["encrypt"]);

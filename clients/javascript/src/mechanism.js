@@ -43,12 +43,17 @@ export class Mechanism {
    * @param {{ limit?: number }} [options] the most that the person allows for one answer
    */
   static async fromJSON(text, { limit = Infinity } = {}) {
-    const document = readDocument(text);
-    const mechanism = Mechanism.fromDocument(document);
+    const mechanism = await Mechanism.fromParsed(readDocument(text));
     const { ratio, epsilon } = mechanism.certificate;
     if (!ratio.within(limit)) {
       throw new PrivacyError(`${mechanism.name} has epsilon ${epsilon}; the owner of this device allows ${limit}`);
     }
+    return mechanism;
+  }
+
+  /** A mechanism, with its id, from a document that was parsed strictly. @param {any} document */
+  static async fromParsed(document) {
+    const mechanism = Mechanism.fromDocument(document);
     mechanism.id = hex(await sha256(utf8(canonical(document))));
     return mechanism;
   }
@@ -75,6 +80,19 @@ export class Mechanism {
           "a mechanism that exceeds its claim is never used",
       );
     }
+  }
+
+  /** Which inputs it takes, in the words of encoders. @returns {"numbers" | "numbers or outside" | "categories"} */
+  get image() {
+    return this.numeric ? "numbers" : "categories";
+  }
+
+  /**
+   * Whether every input that an encoder can make is one of this mechanism, so that no value can fail.
+   * @param {{ image?: string, size?: number }} encoder
+   */
+  fits(encoder) {
+    return encoder.image === this.image && (this.image !== "categories" || encoder.size === this.size);
   }
 
   /** One report from one checked input and its words. @param {number} _x @param {Words} _words @returns {Report | Promise<Report>} */

@@ -15,7 +15,7 @@ const HASHES = /** @type {Record<number, number[]>} */ ({
 });
 
 /** @param {number} n */
-const isPowerOfTwo = (n) => Number.isInteger(Math.log2(n));
+const isPowerOfTwo = (n) => n > 0 && (n & (n - 1)) === 0;
 
 /** @param {number} n */
 function parity(n) {
@@ -107,15 +107,18 @@ function twoLevels(hit, inside, outside, uneven) {
   return new Ratio(high * uneven[0], low * uneven[1]);
 }
 
-/** @param {number} bound @returns {[bigint, bigint]} */
-const unevenness = (bound) => (isPowerOfTwo(bound) ? [1n, 1n] : [WORD + BigInt(bound), WORD - BigInt(bound)]);
+/** How much likelier one number below a bound can be than another, at the worst of some bounds. @param {number[]} bounds @returns {[bigint, bigint]} */
+function unevenness(...bounds) {
+  const worst = BigInt(Math.max(0, ...bounds.filter((bound) => !isPowerOfTwo(bound)))); // a power of two divides 2^64
+  return [WORD + worst, WORD - worst];
+}
 
 /** A set of exactly k categories: it holds the true one with probability hit / 2^48, the others by Floyd's algorithm. */
 export class Subset extends BitVector {
   /** @param {Fields} fields */
   constructor(fields) {
     super(fields);
-    this.size = fields.integer("size", 2, 2 ** 20);
+    this.size = fields.integer("size", 2, 2 ** 16);
     this.k = fields.integer("k", 1, this.size - 1);
     this.hit = fields.integer("hit", 1, TOTAL - 1);
     this.wordsPerReport = 1 + this.k;
@@ -152,7 +155,7 @@ export class Hadamard extends Mechanism {
     this.half = this.width / 2;
     this.alphabet = Math.ceil(this.size / (this.width - 1)) * this.cells;
     this.outside = this.alphabet - this.half;
-    this.certify(twoLevels(this.hit, this.half, this.outside, unevenness(this.outside)));
+    this.certify(twoLevels(this.hit, this.half, this.outside, unevenness(this.half, this.outside)));
   }
 
   /** @param {number} x @param {Words} words */
@@ -195,7 +198,7 @@ export class Projective extends Mechanism {
     if (this.alphabet > 2 ** 25 || this.alphabet < this.size) {
       throw new WireError(`the space must have at least ${this.size} and at most 2^25 points, not ${this.alphabet}`);
     }
-    this.certify(twoLevels(this.hit, this.on, this.off, unevenness(this.off)));
+    this.certify(twoLevels(this.hit, this.on, this.off, unevenness(this.on, this.off)));
   }
 
   /** The vector of a point: its first non-zero coordinate is 1. @param {number} number @param {number} length */

@@ -1,10 +1,11 @@
 // An open round, as a collector announces it: read strictly and verified here. Nothing of the collector is believed.
-import { packed } from "./device.js";
+import { checkFit, packed, totalInput } from "./device.js";
 import { readEncoder } from "./encoders.js";
 import { DiscreetError, PrivacyError, WireError } from "./errors.js";
 import { Ratio, TOTAL } from "./exact.js";
 import { Mechanism } from "./mechanism.js";
 import { channelOf } from "./upload.js";
+import { parse, plain } from "./wire.js";
 
 /** @typedef {{ key: string, mechanism: Mechanism, encoder: { encode(value: any): number }, document: any }} Channel */
 
@@ -33,16 +34,17 @@ export class Round {
   /**
    * Read an announcement, compute every certificate again, and refuse a round of which one person's answers together
    * reveal more than it claims, or more than `limit`.
-   * @param {any} announcement
+   * @param {string} text as it was received: a parsed object no longer tells whether it repeated a key
    * @param {{ limit?: number, campaign?: string }} [options] campaign: the one that was asked for, hexadecimal
    */
-  static async read(announcement, { limit = Infinity, campaign } = {}) {
-    const { campaign: named, admission, epsilon, ...document } = fieldsOf(announcement, "announcement");
+  static async read(text, { limit = Infinity, campaign } = {}) {
+    const announcement = parse(text, "announcement");
+    const { campaign: named, admission, epsilon: claim, ...document } = fieldsOf(announcement, "announcement");
     for (const key of HEAD) if (!Object.hasOwn(announcement, key)) throw new WireError(`announcement lacks the field '${key}'`);
     if (typeof named !== "string" || !/^[0-9a-f]{32}$/.test(named)) throw new WireError("campaign must be 32 hexadecimal digits");
     if (campaign !== undefined && named !== campaign) throw new WireError("the collector answered for another campaign");
     if (!["open", "issued", "invited"].includes(admission)) throw new WireError("admission must be open, issued or invited");
-    real("epsilon", epsilon, 20);
+    const epsilon = real("epsilon", claim, 20);
     const round = new Round({ campaign: named, admission, epsilon, ...(await readDocument(document)) });
     if (round.width !== announcement.width) throw new WireError(`width must be ${round.width} for these mechanisms, not ${announcement.width}`);
     for (const { mechanism } of round.channels) {
@@ -81,10 +83,10 @@ export class Round {
     return this.answered(await channelOf(campaign, this.number, id, this.ends));
   }
 
-  /** The packed reports of one answer, drawn afresh: charge it first. @param {any} value @param {Uint8Array} id @param {{ entropy?: import("./entropy.js").Entropy }} [draw] */
+  /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. @param {any} value @param {Uint8Array} id @param {{ entropy?: import("./entropy.js").Entropy }} [draw] */
   async privatize(value, id, { entropy } = {}) {
     const channels = await this.channelsOf(id);
-    const inputs = channels.map(({ mechanism, encoder }) => mechanism.check(encoder.encode(value)));
+    const inputs = channels.map((channel) => totalInput(channel, value).input);
     return packed(channels, inputs, id, entropy);
   }
 }
@@ -106,21 +108,22 @@ async function readDocument(document) {
   if (new Set(channels.map(({ key }) => key)).size !== channels.length) throw new WireError("the channels of a round must have different keys");
   whole("round", number, 1, 2 ** 32 - 1);
   whole("answers", answers, 1, channels.length);
-  real("share", share, 1);
   whole("width", fields.width, 1, MAX_WIDTH);
-  return { number, share, answers, ends, channels };
+  return { number, share: real("share", share, 1), answers, ends, channels };
 }
 
 /** @param {any} one @returns {Promise<Channel>} */
 async function readChannel(one) {
   const { key, mechanism: document, mechanism_id, encoder } = exactly(fieldsOf(one, "channel"), CHANNEL, "channel");
   if (typeof key !== "string") throw new WireError("the key of a channel must be a text");
-  const mechanism = await Mechanism.fromJSON(JSON.stringify(fieldsOf(document, "mechanism")));
+  const mechanism = await Mechanism.fromParsed(fieldsOf(document, "mechanism"));
   if (mechanism_id !== mechanism.id) throw new WireError(`channel '${key}': mechanism_id is not that of its mechanism`);
   try {
-    return { key, mechanism, document, encoder: readEncoder(encoder) };
+    const made = readEncoder(encoder);
+    checkFit(mechanism, made);
+    return { key, mechanism, document, encoder: made };
   } catch (error) {
-    throw error instanceof DiscreetError || error instanceof TypeError ? new WireError(`channel '${key}': ${error.message}`) : error;
+    throw error instanceof DiscreetError ? new WireError(`channel '${key}': ${error.message}`) : error;
   }
 }
 
@@ -142,7 +145,9 @@ function whole(name, value, low, high) {
   if (!Number.isSafeInteger(value) || value < low || value > high) throw new WireError(`${name} must be a whole number from ${low} to ${high}`);
 }
 
-/** @param {string} name @param {any} value @param {number} high */
+/** @param {string} name @param {any} value @param {number} high @returns {number} */
 function real(name, value, high) {
-  if (typeof value !== "number" || !(value > 0 && value <= high)) throw new WireError(`${name} must be a number above 0 and at most ${high}`);
+  const number = plain(value);
+  if (typeof number !== "number" || !(number > 0 && number <= high)) throw new WireError(`${name} must be a number above 0 and at most ${high}`);
+  return number;
 }

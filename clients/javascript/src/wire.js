@@ -8,35 +8,70 @@ const MAX_CHARACTERS = 2 ** 24;
 
 /** @typedef {Record<string, any>} Document */
 
+/**
+ * A number that is no exact whole one: written with a fraction or an exponent, or (`isLarge`) above 2^53. Where a whole
+ * number is due it is refused, as in Python.
+ */
+export class Decimal {
+  /** @param {number} value @param {boolean} isLarge */
+  constructor(value, isLarge) {
+    this.value = value;
+    this.isLarge = isLarge;
+  }
+}
+
+/** The number that a field for any number holds. @param {any} value */
+export const plain = (value) => (value instanceof Decimal ? value.value : value);
+
+/**
+ * Parse JSON strictly. What JSON.parse hides is told: a repeated key is refused, and 1.0 is not 1.
+ * @param {string} text @param {string} name what the text is, for sentences @param {number} [most] characters
+ */
+export function parse(text, name, most = MAX_CHARACTERS) {
+  if (typeof text !== "string") throw new WireError(`${name} must be the text that was received, not a ${typeof text}`);
+  if (text.length > most) throw new WireError(`${name} must have at most ${most} characters, not ${text.length}`);
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new WireError(`${name} is not JSON`); // the engine's own sentence would quote it
+  }
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]:,"]+/g; // enough for a text that is JSON
+  const next = () => /** @type {RegExpExecArray} */ (token.exec(text))[0];
+  const value = (/** @type {string} */ one, /** @type {number} */ depth) => {
+    if (one !== "{" && one !== "[") return scalar(one);
+    if (depth === MAX_DEPTH) throw new WireError(`${name} must be nested at most ${MAX_DEPTH} deep`);
+    /** @type {any[]} */
+    const items = [];
+    if (one === "[") {
+      for (let item = next(); item !== "]"; item = next()) items.push(value(item, depth + 1));
+      return items;
+    }
+    for (let key = next(); key !== "}"; key = next()) items.push([JSON.parse(key), value(next(), depth + 1)]);
+    const found = Object.fromEntries(items); // own fields, __proto__ too
+    if (Object.keys(found).length !== items.length) throw new WireError(`${name} must not repeat a key`);
+    return found;
+  };
+  return value(next(), 0);
+}
+
+/** @param {string} one */
+function scalar(one) {
+  if (!/^[-\d]/.test(one)) return JSON.parse(one);
+  const number = Number(one) + 0; // -0 is 0
+  if (/[.eE]/.test(one)) return new Decimal(Number(one), false);
+  return Math.abs(number) > 2 ** 53 || `${number}` !== (one === "-0" ? "0" : one) ? new Decimal(number, true) : number;
+}
+
 /** @param {string} text @returns {Document} */
 export function readDocument(text) {
-  if (typeof text !== "string") throw new WireError("mechanism document must be a text");
-  if (text.length > MAX_CHARACTERS) throw new WireError(`mechanism document has more than ${MAX_CHARACTERS} characters`);
-  let document;
-  try {
-    document = JSON.parse(text);
-  } catch (error) {
-    throw new WireError(`mechanism document is not JSON: ${/** @type {Error} */ (error).message}`);
-  }
+  const document = parse(text, "mechanism document");
   if (document === null || typeof document !== "object" || Array.isArray(document)) {
     throw new WireError("mechanism document must be an object");
   }
-  // What JSON.parse forgets: whether a number was written as a fraction, and whether a key was repeated.
-  const bones = text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
-  if (/[.E]|\de/.test(bones)) throw new WireError("mechanism document must hold whole numbers only, not a fraction");
-  if ((bones.match(/:/g) ?? []).length !== countKeys(document)) throw new WireError("mechanism document repeats a key");
   if (document.discreet !== VERSION) {
-    throw new WireError(`mechanism document has version ${document.discreet}; this client reads ${VERSION}`);
+    throw new WireError(`mechanism document has version ${show(document.discreet)}; this client reads ${VERSION}`);
   }
   return document;
-}
-
-/** @param {any} value @returns {number} */
-function countKeys(value, depth = 0) {
-  if (value === null || typeof value !== "object") return 0;
-  if (depth > MAX_DEPTH) throw new WireError("mechanism document is nested too deeply");
-  const below = Object.values(value).reduce((sum, item) => sum + countKeys(item, depth + 1), 0);
-  return below + (Array.isArray(value) ? 0 : Object.keys(value).length);
 }
 
 /** The one JSON text of a document: sorted keys, no spaces, ASCII. @param {any} value @returns {string} */

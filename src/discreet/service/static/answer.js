@@ -8,30 +8,33 @@ import { channelsFor, identity, inOrder, openRound, ratioOf } from "./round.js";
 
 const DEFAULT_LIMIT = 4;
 const campaign = $("asked").dataset.campaign;
-const storage = new BrowserStorage();
-const outboxKey = `discreet outbox ${campaign}`;
 
 async function start() {
-  showBudget();
-  const waiting = JSON.parse(localStorage.getItem(outboxKey) ?? "null");
-  const { entries } = await ledger().statement();
+  const ledger = await ownLedger();
+  const device = new Device(ledger);
+  await showBudget(ledger);
+  const waiting = await device.waiting(campaign);
+  const { entries, limit } = await ledger.statement();
   if (!waiting && entries.some(({ task }) => task.startsWith(campaign))) {
     $("status").textContent = "You have already answered this question on this device. Each campaign is answered once.";
     return;
   }
-  const round = await openRound(campaign, limit());
-  const { sent, known } = await identity(round, waiting?.sent);
+  const round = await openRound(campaign, limit);
+  const { sent, known } = waiting ? { sent: waiting.sent, known: waiting.id } : await identity(round);
   const channels = await channelsFor(round, known);
   showPromise(channels, round);
   if (waiting) {
-    await showReport(round, channels, null, waiting);
+    await showReport(device, round, channels, null, keptOf(waiting, waiting.number));
     $("status").textContent = "Your randomised answer has not reached the collector yet. Send it again.";
     return;
   }
-  refuseAboveLimit(entries, ratioOf(channels));
+  refuseAboveLimit(entries, ratioOf(channels), limit);
   $("status").hidden = true;
-  ask(round, channels, sent, known);
+  ask(device, round, channels, sent);
 }
+
+/** What is shown and sent. @param {{ sent: Uint8Array, report: Uint8Array }} made @param {number} round */
+const keptOf = ({ sent, report }, round) => ({ round, sent: hex(sent), report: hex(report) });
 
 /** @param {Error} error */
 function refuse(error) {
@@ -45,25 +48,34 @@ function refuse(error) {
 
 // -- the budget -------------------------------------------------------------------------------------------
 
-const limit = () => Number(localStorage.getItem("discreet limit") ?? DEFAULT_LIMIT);
-const ledger = () => new Ledger({ storage, limit: limit() });
+/** The ledger of this browser: it keeps its own limit, which only its owner changes. */
+async function ownLedger() {
+  const storage = new BrowserStorage();
+  const chosen = localStorage.getItem("discreet limit"); // where pages before 0.2 kept it
+  const fresh = new Ledger({ storage });
+  const isNew = !/"version"/.test(storage.get(fresh.key) ?? ""); // or from before ledgers wrote their limit
+  const ledger = isNew ? new Ledger({ storage, limit: Number(chosen ?? DEFAULT_LIMIT) }) : fresh;
+  if (chosen !== null) await ledger.changeLimit(Number(chosen));
+  localStorage.removeItem("discreet limit");
+  return ledger;
+}
 
-function refuseAboveLimit(entries, ratio) {
+function refuseAboveLimit(entries, ratio, limit) {
   const total = entries.reduce((sum, entry) => sum.times(Ratio.parse(entry.ratio)), ratio);
-  if (!total.within(Ratio.decimal(limit()))) {
-    throw new PrivacyError(`it would bring your total to ε = ${number(total.epsilon)}, above your limit of ${number(limit())}`);
+  if (!total.within(Ratio.decimal(limit))) {
+    throw new PrivacyError(`it would bring your total to ε = ${number(total.epsilon)}, above your limit of ${number(limit)}`);
   }
 }
 
-async function showBudget() {
-  const { entries, epsilon } = await ledger().statement();
+async function showBudget(ledger) {
+  const { entries, epsilon, limit } = await ledger.statement();
   $("budget").hidden = false;
-  $("budget-shown").textContent = `${number(epsilon)} of ${number(limit())} spent`;
-  $("limit").value = limit();
-  $("limit").onchange = () => {
+  $("budget-shown").textContent = `${number(epsilon)} of ${number(limit)} spent`;
+  $("limit").value = limit;
+  $("limit").onchange = async () => {
     const wanted = Number($("limit").value);
     if (!(wanted >= 0 && wanted <= 100)) return;
-    localStorage.setItem("discreet limit", String(wanted));
+    await ledger.changeLimit(wanted);
     location.reload();
   };
   const cost = (entry) => el("li", {}, `${entry.name}, report ${entry.id.slice(0, 8)}…: ε = ${number(entry.epsilon)}`);
@@ -72,7 +84,7 @@ async function showBudget() {
 
 // -- the question -----------------------------------------------------------------------------------------
 
-function ask(round, channels, sent, known) {
+function ask(device, round, channels, sent) {
   const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name));
   if (channels.length === 1) $("legend").textContent = channels[0].name;
   for (const i of inOrder(channels)) {
@@ -96,13 +108,11 @@ function ask(round, channels, sent, known) {
     if (given === null) return;
     $("draw").disabled = true;
     try {
-      const task = `${round.campaign} ${round.number}`;
-      const made = await new Device(ledger()).answer(task, channels, rowOf(channels, given), { id: known }); // charged before it is shown
-      const kept = { round: round.number, sent: hex(sent), report: hex(made.report) };
-      localStorage.setItem(outboxKey, JSON.stringify(kept));
+      const made = await device.answerRound(round, rowOf(channels, given), { id: sent, ticket: sent }); // charged and kept before it is shown
       $("form").hidden = $("could").hidden = true;
-      await showReport(round, channels, given, kept);
-      showBudget();
+      // If another tab was first, its report comes back: it was not drawn with this answer.
+      await showReport(device, round, channels, made.isNew ? given : null, keptOf(made, round.number));
+      await showBudget(device.ledger);
     } catch (error) {
       refuse(/** @type {Error} */ (error));
     }
@@ -117,9 +127,9 @@ function rowOf(channels, given) {
   return row;
 }
 
-async function showReport(round, channels, values, kept) {
+async function showReport(device, round, channels, values, kept) {
   await showWill(channels, values, kept);
-  $("send").onclick = () => send(round, kept);
+  $("send").onclick = () => send(device, round, kept);
   $("will").focus({ preventScroll: true });
   $("will").scrollIntoView({ block: "start", behavior: "smooth" });
 }
@@ -132,7 +142,7 @@ const SAID = {
   closed: "The round closed before your report arrived, so it is not counted.",
 };
 
-async function send(round, kept) {
+async function send(device, round, kept) {
   $("send").disabled = true;
   $("send-error").textContent = "";
   const body = writeUpload(unhex(campaign), kept.round, round.width, [{ id: unhex(kept.sent), report: unhex(kept.report) }]);
@@ -141,7 +151,7 @@ async function send(round, kept) {
     const found = await response.json().catch(() => ({}));
     if (!response.ok) throw new Error(found.error ?? `status ${response.status}`);
     const status = found.statuses[0]?.status ?? "accepted";
-    localStorage.removeItem(outboxKey);
+    await device.acknowledge(campaign);
     $("status").hidden = true;
     $("send-row").hidden = true;
     $("will-title").textContent = status === "accepted" || status === "replayed" ? "This was sent" : "Not counted";

@@ -4,32 +4,34 @@ import { hex, unhex } from "./client/entropy.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
 
-/** @param {string} path @param {any} [body] */
-export async function json(path, body) {
+/** Fetch; an error has the collector's sentence. @param {string} path @param {any} [body] */
+async function request(path, body) {
   const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   const response = await fetch(path, { credentials: "omit", ...options });
-  const found = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(found.error ?? `the collector answered with status ${response.status}`);
-  return found;
+  if (response.ok) return response;
+  throw new Error((await response.json().catch(() => ({}))).error ?? `the collector answered with status ${response.status}`);
 }
 
-/** Fetch and verify. @param {string} campaign @param {number} limit */
+/** @param {string} path @param {any} [body] */
+export const json = async (path, body) => (await request(path, body)).json();
+
+/** Fetch and verify; the client reads the text itself, strictly. @param {string} campaign @param {number} limit */
 export async function openRound(campaign, limit) {
-  return Round.read(await json(`/api/campaigns/${campaign}/round`), { limit, campaign });
+  return Round.read(await (await request(`/api/campaigns/${campaign}/round`)).text(), { limit, campaign });
 }
 
 /**
  * The id under which this device answers: `sent` is uploaded, `known` decides the channels. It is fetched once and kept,
- * so that nobody can reload until they get the channels they like. `kept`: the id of a report that has not been sent yet.
+ * so that nobody can reload until they get the channels they like.
  */
-export async function identity(round, kept = null) {
+export async function identity(round) {
   const key = `discreet id ${round.campaign} ${round.number}`;
-  const ticket = kept ?? new URLSearchParams(location.hash.slice(1)).get("ticket");
+  const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (round.admission === "invited") {
     if (!HEXADECIMAL.test(ticket ?? "")) throw new Error("this question is for invited people: use the link you were sent");
     return { sent: unhex(ticket), known: await ticketId(unhex(round.campaign), unhex(ticket)) };
   }
-  let text = kept ?? localStorage.getItem(key);
+  let text = localStorage.getItem(key);
   if (!HEXADECIMAL.test(text ?? "")) {
     text = round.admission === "issued"
       ? (await json(`/api/campaigns/${round.campaign}/ids`, { count: 1 })).ids[0]
