@@ -44,10 +44,11 @@ def test_the_published_power(kind):
     published = [float(cell.strip(" *")) for cell in rows[kind.name].split("|")[2:-1]]
     for rate, shown in zip((*zoo.RATES, 0.0), published, strict=True):
         found = kind.audit(rate, 1_000_000, seed=2, seconds=600)
-        assert found.is_refuted == (shown > zoo.CLAIM), found
-        assert found.is_refuted or rate < 1e-3, found
         if rate >= 1e-3:
+            assert found.is_refuted, found
             assert found.epsilon == pytest.approx(shown, abs=0.5), found
+        elif rate == 0:
+            assert not found.is_refuted, found
 
 
 def honest(seed):

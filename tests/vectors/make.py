@@ -37,7 +37,7 @@ from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
-from discreet.mechanisms.shapes.window import Window, flat_weights
+from discreet.mechanisms.shapes.window import CategoricalWindow, NumericWindow, Window, flat_weights
 from discreet.messages.ids import ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import pad, report_ids, write_upload
@@ -252,7 +252,7 @@ def invented(seed: int, count: int) -> list[Any]:
         low = TOTAL // (40 * (positions + width))
         profile = [low + w for w in dice.weights(width, 3)]
         profile[0] -= sum(profile) + (positions - 1) * low - TOTAL
-        return claimed(Window, positions, profile, low, numeric=numeric)
+        return claimed(NumericWindow if numeric else CategoricalWindow, positions, profile, low)
 
     for _ in range(count):
         made += [table(), window(True), window(False)]
@@ -580,11 +580,11 @@ def make() -> dict[str, Any]:
     numbers += [dice.real() * 10.0 ** (dice.below(60) - 30) for _ in range(100)]
     numbers += [x for x in (struct.unpack("<d", dice._entropy.read(8))[0] for _ in range(200)) if math.isfinite(x)]
     memos: list[float | str] = [1, -1.0, 0.1, 0, 1e300, 5e-324, -2.5e-310, "1", "", "Zürich 東京 🙂"]
-    tasks = ((secret, "wage 2026"), (secret[:16], "naïve"))
+    tasks = ((secret, "wage 2026", "mechanism 1, report 1"), (secret[:16], "naïve", "00ff"))
 
-    def memo(secret: bytes, task: str, value: float | str) -> dict[str, Any]:
-        first = dc.Entropy.memoised(secret, task, value).read(24).hex()
-        return {"secret": secret.hex(), "task": task, "value": value, "first": first}
+    def memo(secret: bytes, task: str, public: str, value: float | str) -> dict[str, Any]:
+        first = dc.Entropy.memoised(secret, task, value, public=public).read(24).hex()
+        return {"secret": secret.hex(), "task": f"{task}\0{public}", "value": value, "first": first}
 
     encoders: list[tuple[dict[str, Any], list[Any]]] = []
     for low, high in ((0.0, 500_000.0), (-1.0, 1.0), (0.1, 0.3), (-1e9, 7.0)):
@@ -614,7 +614,7 @@ def make() -> dict[str, Any]:
                 {"seed": seed, "stream": stream, "first": dc.Entropy.seeded(seed, stream).read(24).hex()}
                 for seed, stream in ((0, 0), (7, 0), (7, 1), (123456789, 42))
             ],
-            "memoised": [memo(s, task, value) for s, task in tasks for value in memos],
+            "memoised": [memo(*task, value) for task in tasks for value in memos],
         },
         "mechanisms": [follow(m.to_json(), KEY, some_inputs(m, dice)) for m in named() + invented(1, 6)],
         "refused": [{"document": text, "error": refusal(text)} for text in bad_documents()],

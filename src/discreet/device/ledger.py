@@ -263,7 +263,8 @@ class PermanentAnswers:
 
     def answer(self, x: float) -> Any:
         """Charge, then return the permanent report of x; `BudgetError` if x is one new value too many."""
-        entropy = Entropy.memoised(self._secret, self._task, x)  # refuses a bad secret or value before any charge
+        # Refuses a bad secret or value before any charge.
+        entropy = Entropy.memoised(self._secret, self.campaign, x, public=self.mechanism.id)
         tag = permanent_tag(self._secret, self._task, x)
         self.ledger.charge(self.subject, self.campaign, self._cost, permanent=tag)
         return self.mechanism.privatize(x, entropy)

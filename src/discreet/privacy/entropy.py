@@ -82,17 +82,46 @@ class Entropy:
         return cls.from_key(hashlib.sha256(f"discreet simulation {seed} {stream}".encode()).digest())
 
     @classmethod
-    def memoised(cls, secret: bytes, task: str, value: float | str) -> "Entropy":
+    def memoised(cls, secret: bytes, task: str, value: float | str, *, public: bytes | str) -> "Entropy":
         """Return the stream that belongs to one person's answer to one question.
 
-        The key is HMAC-SHA256(secret, task, value). A person who is asked again and has the same value sends the same
-        report, so that repetition reveals nothing more (but a *changed* value shows as a changed report).
-        The secret never leaves the device.
+        A person who is asked the same again and has the same value sends the same report, so that repetition reveals
+        nothing more (but a *changed* value shows as a changed report). The secret never leaves the device.
+
+        Parameters
+        ----------
+        secret : bytes
+            At least 16 random bytes of the device.
+        task : str
+            The question: campaign and round.
+        value : float or str
+            What the person holds.
+        public : bytes or str
+            Everything else that the collector knows or chooses: the mechanism's id, and the report's id or its public
+            coin where those are used. The same words under another coin would show the same value from another side;
+            a few such reports identify it.
+
+        Notes
+        -----
+        The key is HMAC-SHA256(secret, length of name, name, value), where the name is the task, a zero byte and
+        ``public`` (bytes in hexadecimal).
+
+        Examples
+        --------
+        >>> secret = bytes(range(32))
+        >>> first = Entropy.memoised(secret, "mood", 0.5, public="mechanism 1, report 1").words(1)
+        >>> bool(first == Entropy.memoised(secret, "mood", 0.5, public="mechanism 1, report 1").words(1))
+        True
+        >>> bool(first == Entropy.memoised(secret, "mood", 0.5, public="mechanism 1, report 2").words(1))
+        False
         """
         if not isinstance(secret, bytes) or len(secret) < 16:
             raise DiscreetError("secret must be a bytes object of at least 16 random bytes")
-        task_bytes = task.encode()
-        message = len(task_bytes).to_bytes(4, "little") + task_bytes + _value_bytes(value)
+        bound = public.hex() if isinstance(public, bytes) else public
+        if not isinstance(bound, str) or not bound or "\0" in bound:
+            raise DiscreetError("public must be bytes or a text without zero characters, and not empty")
+        name = f"{task}\0{bound}".encode()
+        message = len(name).to_bytes(4, "little") + name + _value_bytes(value)
         return cls.from_key(hmac.new(secret, message, hashlib.sha256).digest())
 
     @property
