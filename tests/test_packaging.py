@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet.cli import common, plugins
+from discreet.service import served
 
 ROOT = Path(__file__).parents[1]
 CORE = {"cryptography", "msgspec", "numpy", "rich", "typer"}
@@ -46,6 +47,17 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == sources
     assert any(name.startswith("discreet/service/static/client/") for name in names)
+
+
+@pytest.mark.needs("hatchling")
+def test_the_wheel_serves_the_files_of_the_sources_byte_by_byte(wheel):
+    """Nothing is built, so the hashes of `discreet verify-page --list` are those of every build."""
+    archive = zipfile.ZipFile(wheel)
+    packed = {name for name in archive.namelist() if name.startswith("discreet/service/static/")}
+    expected = {f"discreet/service{path}": data for path, data in served.served_files().items()}
+    assert packed == set(expected)
+    assert all(archive.read(name) == data for name, data in expected.items())
+    assert b"<!--script-->" in archive.read("discreet/service/templates/answer.html")
 
 
 @pytest.mark.needs("hatchling")

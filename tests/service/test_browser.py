@@ -1,6 +1,7 @@
 """A person and an administrator in a real browser: Debian's chromium, headless, driven through selenium."""
 
 import base64
+import dataclasses
 import json
 import math
 import os
@@ -12,10 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.service.running import Running, running
+import sqlalchemy as sa
+from starlette.responses import Response
+from tests.service.running import Running, TwoRounds, running
 
 import discreet as dc
 from discreet.messages.uploads import read_upload
+from discreet.service import pages, schema
+from discreet.service.campaigns import document_of
 
 HOW = (
     "no chromium with chromedriver and selenium here; 'make system' installs Debian's packages chromium and "
@@ -288,6 +293,88 @@ def test_invitations(site, browser):
     press(browser, "send")
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
     assert campaign.progress()["tickets"] == {"made": 1, "spent": 1}
+
+
+def test_the_link_names_the_round(site, browser):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Pinned", minimum=1)
+    link = campaign.progress()["link"]
+    short = "\u202f".join(link.partition("-")[2][i : i + 4] for i in (0, 4, 8, 12))
+    browser.get(f"{site.url}{link}")
+    answer(browser, "3")
+    assert f"{short}, the same as in your link" in text(browser, "pin")
+    assert all("round=" not in one["url"] for one in sent_by(browser))  # what follows the # is never sent
+    picture(browser, "pinned-phone")
+    browser.get("about:blank")
+    browser.get(f"{site.url}/c/{campaign.id}")  # a link without a pin
+    until(browser, is_shown("form"))
+    assert short in text(browser, "pin")
+    assert "does not say which round" in text(browser, "pin")
+    for damaged in (link[:-1], link.replace("#round=1-", "#round=1x")):
+        browser.get("about:blank")
+        browser.get(f"{site.url}{damaged}")
+        until(browser, lambda b: "your link is damaged" in text(b, "status"))
+    assert complaints(browser) == []
+
+
+def test_another_question_than_that_of_the_link_is_refused(site, browser):
+    """The collector shows this person another round than the one that the link was made for."""
+    admin = site.collector()
+    campaign = admin.create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Swapped", minimum=1)
+    link = campaign.progress()["link"]
+    other = dc.Mean(dc.Interval(40, 41), 1.0, method="duchi").round([])
+    with site.store.write() as connection:
+        connection.execute(sa.update(schema.rounds).values(document=document_of(other)))
+    browser.get(f"{site.url}{link}")
+    until(browser, lambda b: "refuses to answer: your link was made for round 1" in text(b, "status"))
+    assert not browser.execute_script("return document.getElementById('form').offsetParent")
+    picture(browser, "swapped-phone")
+    # Nor does it help to call it a later round: the public list does not hold the link's round.
+    with site.store.write() as connection:
+        later = document_of(dataclasses.replace(other, number=2))
+        connection.execute(sa.update(schema.rounds).values(number=2, document=later))
+    browser.refresh()
+    until(browser, lambda b: "but the collector sent round 2" in text(b, "status"))
+    assert not browser.execute_script("return document.getElementById('form').offsetParent")
+
+
+def test_a_later_round_than_that_of_the_link_is_asked_about(site, browser):
+    campaign = site.collector().create(TwoRounds(3, epsilon=2.0).to_dict(), "Two rounds", minimum=1, people=100)
+    link = campaign.progress()["link"]
+    campaign.submit([0, 1, 2] * 10)
+    campaign.close_round()
+    browser.get(f"{site.url}{link}")
+    until(browser, is_shown("later"))
+    assert not browser.execute_script("return document.getElementById('form').offsetParent")
+    assert "Your link cannot vouch for it" in text(browser, "later-words")
+    picture(browser, "later-phone")
+    browser.execute_script("document.getElementById('go-on').focus()")
+    browser.switch_to.active_element.send_keys("\n")  # by keyboard
+    answer(browser, "2")
+    assert "Your link was made for round 1" in text(browser, "pin")
+    campaign.submit([0, 1, 2])
+    campaign.close_round()
+    browser.refresh()
+    until(browser, lambda b: "finished" in text(b, "status"))
+    picture(browser, "finished-phone")
+
+
+@pytest.mark.parametrize("name", ["answer.js", "asked.js", "style.css"])
+def test_a_browser_does_not_run_a_file_that_was_changed(site, browser, monkeypatch, name):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Changed", minimum=1)
+    honest = pages.Files.file_response
+
+    def changed(self, path, *args, **kwargs):
+        if Path(path).name != name:
+            return honest(self, path, *args, **kwargs)
+        kind = "text/css" if name.endswith("css") else "text/javascript"
+        return Response(Path(path).read_bytes() + b"\n/* tapped */", media_type=kind)
+
+    monkeypatch.setattr(pages.Files, "file_response", changed)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: any("integrity" in one for one in complaints(b)))
+    if name.endswith("js"):
+        assert not browser.execute_script("return document.getElementById('form').offsetParent")
+        assert "Checking" in text(browser, "status")
 
 
 def test_the_odds_shown_are_those_of_the_mechanism(site, browser):

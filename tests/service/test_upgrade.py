@@ -147,7 +147,7 @@ def test_a_campaign_of_the_first_version_goes_on(first_version):
         campaigns.rebuild(named[title])
         assert Results(first_version).tally(named[title]) == before
     campaigns.close(named["open round"])
-    assert campaigns.round(named["open round"])["round"] == 2
+    assert json.loads(campaigns.round(named["open round"]))["round"] == 2
     assert campaigns.progress(named["mean"])["state"] == "finished"
 
 

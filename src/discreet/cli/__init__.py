@@ -17,13 +17,15 @@ from discreet.cli import (
     plugins,
     privatize,
     serve,
+    verify_page,
 )
 from discreet.cli.common import app
 
 __all__ = ["app", "main"]
 
 VERBS = (
-    demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, plugins,
+    demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, verify_page,
+    plugins,
 )  # fmt: skip
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 

@@ -73,7 +73,7 @@ def start(
     fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("people", expected)) if v is not None}
     with connect(url, token) as collector:
         made = collector.create(values, title, **fields)
-        show(made.progress(), as_json)
+        show(made.progress(), url, as_json)
 
 
 @group.command("list", epilog=examples("discreet campaign list --json"))
@@ -101,14 +101,14 @@ def list_all(url: Url = HERE, token: Token = None, as_json: Json = False) -> Non
 def show_one(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
     """Show the rounds and counts of a campaign."""
     with connect(url, token) as collector:
-        show(collector.campaign(campaign).progress(), as_json)
+        show(collector.campaign(campaign).progress(), url, as_json)
 
 
 @group.command("close", epilog=examples("discreet campaign close ID"))
 def close(campaign: Identifier, url: Url = HERE, token: Token = None, as_json: Json = False) -> None:
     """Close the open round; the plan's next round opens, or the campaign is finished."""
     with connect(url, token) as collector:
-        show(collector.campaign(campaign).close_round(), as_json)
+        show(collector.campaign(campaign).close_round(), url, as_json)
 
 
 @group.command("estimate", epilog=examples("discreet campaign estimate ID --json"))
@@ -142,21 +142,29 @@ def export(
         sys.stdout.buffer.write(collector.campaign(campaign).export("json" if as_json else form))
 
 
-@group.command("invite", epilog=examples("discreet campaign invite ID --count 20"))
+@group.command("invite", epilog=examples("discreet campaign invite ID --count 20 --links"))
 def invite(
     campaign: Identifier,
     count: Annotated[int, typer.Option(min=1, max=10_000, help="How many tickets.")] = 1,
+    links: Annotated[
+        bool, typer.Option("--links", help="Print links to the answer page, with the hash of the open round.")
+    ] = False,
     url: Url = HERE,
     token: Token = None,
     as_json: Json = False,
 ) -> None:
-    """Make one-time invitation tickets; they are not shown again."""
+    """Make one-time invitation tickets, or links with them; they are not shown again."""
     with connect(url, token) as collector:
-        tickets = collector.campaign(campaign).invite(count)
+        found = collector.campaign(campaign)
+        link = link_to(url, found.progress())
+        if link is None:
+            raise DiscreetError("no round of the campaign is open, so nobody can be invited")
+        tickets = found.invite(count)
+    invited = [f"{link}&ticket={ticket}" for ticket in tickets]
     if as_json:
-        show_json({"tickets": tickets})
+        show_json({"tickets": tickets, "links": invited})
     else:
-        typer.echo("\n".join(tickets))
+        typer.echo("\n".join(invited if links else tickets))
 
 
 @group.command("answer", epilog=examples("discreet campaign answer ID 42 --ledger ledger.jsonl --limit 2"))
@@ -191,10 +199,16 @@ def answer(
         typer.echo(f"{', '.join(receipt.statuses)}; epsilon spent in all: {float(kept.spent('me')):g}")
 
 
-def show(progress: dict[str, Any], as_json: bool) -> None:
+def link_to(url: str, progress: dict[str, Any]) -> str | None:
+    """Return the link for people, with the hash of the open round after the #; none if no round is open."""
+    return f"{url.rstrip('/')}{progress['link']}" if progress.get("link") else None
+
+
+def show(progress: dict[str, Any], url: str, as_json: bool) -> None:
     """Print a campaign's progress."""
+    link = link_to(url, progress)
     if as_json:
-        show_json(progress)
+        show_json(progress | {"link": link})
         return
     out = console()
     out.print(f"[bold cyan]{progress['id']}[/bold cyan]  {progress['title']}  [dim]{progress['state']}[/dim]")
@@ -202,3 +216,5 @@ def show(progress: dict[str, Any], as_json: bool) -> None:
     for one in progress["rounds"]:
         target = f" of {thousands(one['target'])}" if one["target"] else ""
         out.print(f"  round {one['round']}: {thousands(one['n'])}{target} reports, {one['state']}")
+    if link is not None:
+        out.print(f"  people answer at {link}", soft_wrap=True)

@@ -57,10 +57,15 @@ def for_people(app: FastAPI, service: Service) -> None:
         """Return what everybody may know about a campaign."""
         return campaigns.public(campaigns.find(bytes.fromhex(identifier)))
 
-    @app.get("/api/campaigns/{identifier}/round", tags=["people"], responses=responses(404, 409))
-    def open_round(identifier: Identifier) -> Json:
+    @app.get("/api/campaigns/{identifier}/round", tags=["people"], response_model=Json, responses=responses(404, 409))
+    def open_round(identifier: Identifier) -> Response:
         """Return the open round: its mechanisms, its encoders, and which ids answer which channel."""
-        return campaigns.round(bytes.fromhex(identifier))
+        return Response(campaigns.round(bytes.fromhex(identifier)), media_type="application/json")
+
+    @app.get("/api/campaigns/{identifier}/rounds", tags=["people"], responses=responses(404))
+    def rounds(identifier: Identifier) -> Json:
+        """Return the number, state and SHA-256 of every round so far."""
+        return {"rounds": campaigns.rounds(bytes.fromhex(identifier))}
 
     @app.post("/api/campaigns/{identifier}/ids", tags=["people"], responses=responses(404, 409))
     def ids(identifier: Identifier, wanted: Some) -> Json:

@@ -6,9 +6,11 @@ after a crash: `advance` looks at what is stored and continues from there.
 """
 
 import datetime
+import hashlib
 import json
 import math
 import threading
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from discreet.service.results import find, history, plan_of
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 from discreet.text import listed
+from discreet.wire import canonical
 
 
 class Campaigns:
@@ -189,13 +192,17 @@ class Campaigns:
             "plan": json.loads(row["plan"]),
         }
 
-    def round(self, identifier: bytes) -> dict[str, Any]:
-        """Return the document of the open round, for clients."""
+    def round(self, identifier: bytes) -> str:
+        """Return the announcement of the open round, for clients; links carry the hash of exactly this text."""
         row, rounds = self.find(identifier), self.store.rounds(identifier)
         if rounds[-1]["closed"] or self.state(row) != "open":
             raise Conflict(f"the campaign does not accept answers: it is {self.state(row)}")
-        document, epsilon = json.loads(rounds[-1]["document"]), plan_of(row["plan"]).epsilon
-        return announce(document, identifier, row["admission"], epsilon)
+        return announced(rounds[-1]["document"], identifier, row["admission"], plan_of(row["plan"]).epsilon)
+
+    def rounds(self, identifier: bytes) -> list[dict[str, Any]]:
+        """Return the number, state and hash of every round so far, for everybody to compare."""
+        row = self.find(identifier)
+        return [_listed_round(row, one) for one in self.store.rounds(identifier)]
 
     def issue(self, identifier: bytes, count: int) -> list[str]:
         """Hand out report ids; nothing is stored, because the ids carry the collector's mark."""
@@ -235,18 +242,40 @@ class Campaigns:
             "n": sum(int(one["n"]) for one in rounds),
             "participants": row["participants"],
             "rounds": [
-                {
-                    "round": one["number"],
-                    "state": "closed" if one["closed"] else "open",
+                _listed_round(row, one)
+                | {
                     "n": int(one["n"]),
                     "target": one["target"],
                     "channels": list(Asked.read(one["document"]).keys),
                 }
                 for one in rounds
             ],
+            "link": None if rounds[-1]["closed"] else link_of(row, rounds[-1]),
             "days": self.store.arrivals(identifier),
             "tickets": None if tickets is None else {"made": tickets[0], "spent": tickets[1]},
         }
+
+
+@lru_cache(maxsize=256)
+def announced(document: str, identifier: bytes, admission: str, epsilon: float) -> str:
+    """Return the one text in which a round is announced."""
+    return canonical(announce(json.loads(document), identifier, admission, epsilon))
+
+
+def hash_of(row: RowMapping, stored: dict[str, Any]) -> str:
+    """Return the SHA-256 of a round's announcement, hexadecimal."""
+    text = announced(stored["document"], bytes(row["id"]), row["admission"], plan_of(row["plan"]).epsilon)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def link_of(row: RowMapping, stored: dict[str, Any]) -> str:
+    """Return the path of the answer page, with the number and the hash of a round after the #."""
+    return f"/c/{bytes(row['id']).hex()}#round={stored['number']}-{hash_of(row, stored)}"
+
+
+def _listed_round(row: RowMapping, stored: dict[str, Any]) -> dict[str, Any]:
+    state = "closed" if stored["closed"] else "open"
+    return {"round": stored["number"], "state": state, "sha256": hash_of(row, stored)}
 
 
 def document_of(asked: Round) -> str:

@@ -3,42 +3,30 @@
 Anybody may load a page; it is only a frame. What needs a token comes as a piece of HTML from `/pages/…`, which the
 page's script requests with the token in the Authorization header. The token is kept in the tab's sessionStorage rather
 than in a cookie: browsers send cookies by themselves, so other sites could act in the administrator's name, and a tab's
-storage is deleted with the tab. The content security policy below admits no scripts but ours.
+storage is deleted with the tab. The content security policy admits no scripts but ours, and browsers check the hash of
+each (`served`).
 """
 
-import importlib.resources
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Body, Depends, FastAPI
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.staticfiles import StaticFiles
 
 from discreet import __version__
 from discreet.errors import DiscreetError
-from discreet.service import views
+from discreet.service import served, views
 from discreet.service.access import ADMINISTRATOR, Identifier, is_administrator
 from discreet.service.errors import Missing
 from discreet.service.forecast import forecast
 from discreet.service.runtime import Service
 from discreet.text import THIN_SPACE, thousands
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-STATIC = Path(str(importlib.resources.files("discreet.service"))) / "static"
 
-
-def client_folder() -> Path:
-    """Return the folder of the browser client: inside the wheel, or beside the sources in a working tree."""
-    packed = STATIC / "client"
-    return packed if packed.is_dir() else Path(__file__).parents[3] / "clients" / "javascript" / "src"
-
-
-class _Files(StaticFiles):
+class Files(StaticFiles):
     """Static files that browsers cache, but check before each use."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
@@ -53,6 +41,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     found.globals["version"] = __version__
+    found.globals["styles"] = Markup(served.styles())
+    found.globals["script"] = lambda name: Markup(served.script(name))
+    found.filters["short"] = lambda digest: THIN_SPACE.join(digest[i : i + 4] for i in range(0, 16, 4))
     found.filters["spaced"] = partial(thousands, separator=THIN_SPACE)
     return found
 
@@ -63,7 +54,7 @@ def mount(app: FastAPI, service: Service) -> None:
 
     def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
         text = templates.get_template(name).render(**values)
-        return HTMLResponse(text, status, {"Content-Security-Policy": POLICY})
+        return HTMLResponse(text, status, {"Content-Security-Policy": served.policy()})
 
     hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
 
@@ -84,12 +75,12 @@ def mount(app: FastAPI, service: Service) -> None:
 
     @app.get("/c/{identifier}", **hidden)
     def answer(identifier: str) -> Response:
-        """The page where people answer."""
+        """The page where people answer: the same bytes for every campaign, so that anybody can compare them."""
         try:
-            asked = campaigns.public(campaigns.find(bytes.fromhex(identifier)))
+            campaigns.find(bytes.fromhex(identifier))
         except (Missing, ValueError):
             return page("missing.html", 404)
-        return page("answer.html", asked=asked)
+        return HTMLResponse(served.answer_page(), headers={"Content-Security-Policy": served.policy()})
 
     @app.get("/pages/campaigns", dependencies=[ADMINISTRATOR], **hidden)
     def listed() -> Response:
@@ -110,5 +101,5 @@ def mount(app: FastAPI, service: Service) -> None:
         except (DiscreetError, ArithmeticError, ValueError) as error:
             return page("_advice.html", 422, advice=None, sentence=str(error))
 
-    app.mount("/static/client", _Files(directory=client_folder()), name="client")
-    app.mount("/static", _Files(directory=STATIC), name="static")
+    app.mount("/static/client", Files(directory=served.client_folder()), name="client")
+    app.mount("/static", Files(directory=served.STATIC), name="static")

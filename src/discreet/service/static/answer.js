@@ -1,15 +1,16 @@
 // The page where people answer: verify, ask, randomise, show, send. `send` sees the report, never the answer.
 import { BrowserStorage, Device, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
+import { campaign, showAsked, showPin } from "./asked.js";
 import { $, el, number } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
-import { channelsFor, identity, inOrder, openRound, ratioOf } from "./round.js";
+import { channelsFor, identity, inOrder, json, openRound, ratioOf } from "./round.js";
 
 const DEFAULT_LIMIT = 4;
-const campaign = $("asked").dataset.campaign;
 
 async function start() {
+  if (!showAsked(await json(`/api/campaigns/${campaign}`))) return;
   const ledger = await ownLedger();
   const device = new Device(ledger);
   await showBudget(ledger);
@@ -19,7 +20,8 @@ async function start() {
     $("status").textContent = "You have already answered this question on this device. Each campaign is answered once.";
     return;
   }
-  const round = await openRound(campaign, limit);
+  const { round, hash, pinned } = await openRound(campaign, limit);
+  await showPin(hash, round.number, pinned);
   const { sent, known } = waiting ? { sent: waiting.sent, known: waiting.id } : await identity(round);
   const channels = await channelsFor(round, known);
   showPromise(channels, round);
@@ -162,4 +164,4 @@ async function send(device, round, kept) {
   }
 }
 
-if ($("status")) start().catch(refuse);
+start().catch(refuse);

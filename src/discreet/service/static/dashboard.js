@@ -54,7 +54,7 @@ function selectorOf(node) {
 live.addEventListener("click", async (event) => {
   const button = /** @type {Element} */ (event.target).closest("button");
   if (!button) return;
-  const { export: path, name, copy, close, invite } = button.dataset;
+  const { export: path, name, copy, close, invite, link } = button.dataset;
   try {
     if (path) save(await (await checked(call(path))).blob(), name);
     if (copy) {
@@ -67,7 +67,7 @@ live.addEventListener("click", async (event) => {
     }
     if (invite) {
       const { tickets } = await (await checked(post(`/api/campaigns/${invite}/tickets`, { count: 10 }))).json();
-      const links = tickets.map((ticket) => new URL(`/c/${invite}#ticket=${ticket}`, location.href).href);
+      const links = tickets.map((ticket) => new URL(`${link}&ticket=${ticket}`, location.href).href);
       save(new Blob([links.join("\n") + "\n"], { type: "text/plain" }), "invitations.txt");
     }
   } catch (error) {

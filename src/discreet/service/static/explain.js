@@ -133,7 +133,7 @@ export function showPromise(channels, round) {
       svg("rect", { class: "drawn", x: 0, y: 4, width: 200 * (most - 0.5), height: 12 })),
     el("div", { class: "ticks", "aria-hidden": "true" }, el("span", {}, "50 : 50"), el("span", {}, `at most ${left} : ${right}`), el("span", {}, "100 : 0")),
   );
-  $("promise-words").textContent = `Suppose someone thinks two possible answers of yours equally likely, 50 : 50. Your report can move them to at most ${left} : ${right}, whatever else they know. No report is more than ${times} times as likely from one answer as from another (ε = ${number(round.epsilon)}).`;
+  $("promise-words").textContent = `Suppose someone thinks two possible answers of yours equally likely, 50 : 50. Your report can move them to at most ${left} : ${right}, whatever else they know. No report is more than ${times} times as likely from one answer as from another (ε\u00a0=\u00a0${number(round.epsilon)}).`;
   const names = channels.map(({ mechanism }) => mechanism.name).join(" and ");
   const checks = [
     `This page computed ε = ${ratio.epsilon} from all possible reports and their probabilities (${names}). The collector claims ${round.epsilon}. A mechanism above its claim is refused.`,

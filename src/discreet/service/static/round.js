@@ -1,6 +1,7 @@
 // The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
 import { Attribute, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
-import { hex, unhex } from "./client/entropy.js";
+import { hex, sha256, unhex } from "./client/entropy.js";
+import { checkPin } from "./asked.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
 
@@ -15,9 +16,14 @@ async function request(path, body) {
 /** @param {string} path @param {any} [body] */
 export const json = async (path, body) => (await request(path, body)).json();
 
-/** Fetch and verify; the client reads the text itself, strictly. @param {string} campaign @param {number} limit */
+/** Fetch, verify, and compare with the link; `hash` is that of the bytes that were sent. @param {string} campaign @param {number} limit */
 export async function openRound(campaign, limit) {
-  return Round.read(await (await request(`/api/campaigns/${campaign}/round`)).text(), { limit, campaign });
+  const path = `/api/campaigns/${campaign}/round`;
+  const bytes = new Uint8Array(await (await request(path)).arrayBuffer());
+  const hash = hex(await sha256(bytes));
+  const round = await Round.read(new TextDecoder("utf-8", { fatal: true }).decode(bytes), { limit, campaign });
+  const { pinned } = await checkPin(hash, round.number, async () => (await json(`${path}s`)).rounds);
+  return { round, hash, pinned };
 }
 
 /**
