@@ -5,6 +5,10 @@ import shutil
 import sys
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("discreet", deadline=None)  # the machine is shared: time says nothing about the code
+settings.load_profile("discreet")
 
 HOW = "Spark needs Java 17 or newer: 'make system' installs it (Debian: apt-get install default-jre-headless)"
 

@@ -75,7 +75,7 @@ def taken(plan: dc.Plan, values: Any, monkeypatch: pytest.MonkeyPatch, **options
 @pytest.mark.parametrize(
     "plan",
     [
-        dc.Mean(WAGE, epsilon=1, method="aaa"),
+        pytest.param(dc.Mean(WAGE, epsilon=1, method="aaa"), marks=pytest.mark.needs("scipy")),
         dc.Distribution(WAGE, epsilon=1, bins=64, method="hh"),
         dc.Variance(WAGE, epsilon=1, method="two-round"),
         dc.RangeMean(WAGE, 20, 40, epsilon=1),

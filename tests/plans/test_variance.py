@@ -36,6 +36,7 @@ def test_each_person_answers_in_one_round_only():
     assert answer.n == VALUES.size
 
 
+@pytest.mark.needs("scipy")
 def test_from_the_distribution():
     plan = dc.Variance(DOMAIN, epsilon=2, bins=64)
     answer = dc.simulate(plan, VALUES, seed=1)
@@ -56,7 +57,7 @@ def test_squared_deviations_keep_the_scale():
 
 
 @pytest.mark.parametrize("value", [0.0, 42.0, 100.0])
-@pytest.mark.parametrize("method", ["two-round", "distribution"])
+@pytest.mark.parametrize("method", ["two-round", pytest.param("distribution", marks=pytest.mark.needs("scipy"))])
 def test_no_spread_at_all(method, value):
     answer = dc.simulate(dc.Variance(DOMAIN, epsilon=10, method=method), np.full(5000, value), seed=1)
     assert 0 <= answer.value < 25
