@@ -3,6 +3,8 @@
 This is what all mechanisms share. `discreet.mechanisms.families` adds what only numbers have (`Numeric`: decoded
 values, variances), what only categories have (`Categorical`) and what only frequency oracles have (`Oracle`: p, q,
 support). A shape, such as `Table`, gives the whole numbers and the sampler.
+
+The file is long because one class is all that people see of a mechanism: its parts read better side by side.
 """
 
 import html

@@ -2,6 +2,8 @@
 
 The paper compares means of 100 runs; ours have fewer and come with standard errors. A method *leads* where its mean
 error is at most two standard errors (of the difference) above the best of the others: a tie counts for the paper.
+
+The file is long because the section makes many claims; each is one short function.
 """
 
 import math
