@@ -1,6 +1,6 @@
 """A small model of the device's transaction, and a search through all its interleavings and crashes.
 
-Several actors (processes, threads or tabs) share one durable store: the ledger, the outbox beside it, and one lock. Each
+Several actors (processes, threads or tabs) share one durable store: the ledger, its outbox and one lock. Each
 wants to answer the round of a collector that hands out whatever report ids it likes. An actor may crash before any of
 its steps; the operating system then frees its lock, the store stays as it is, and the actor starts again. Draws are
 numbered, so that fresh noise can be told from a repeated report.
