@@ -2,17 +2,34 @@
 
 An `Interval` is scaled to [-1, 1]; values outside are clipped, and counted. `Categories` become 0..size-1. Anything
 that is not a value of the domain (NaN, an unknown label, a wrong type) is an error that names the row, not the value.
+
+On a device an error would be an answer too: silence tells the collector that the value could not be encoded. So a
+device uses `encode_total`, which takes any object at all and gives the constant input of the domain's `Image` instead,
+and the arithmetic of every domain is checked when it is made, before any value is known:
+
+- ends are finite numbers of magnitude 2^1000 at most, and a width is at least 2^-1000: no scale is zero, subnormal or
+  infinite, so that no finite value becomes a NaN;
+- a number is an `int` or a `float` (numpy's too); a boolean, a text, a NaN and an infinity are not;
+- labels are equal as Python says: 1, 1.0 and true are the same label.
 """
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import AnyArray, Floats
 from discreet.errors import DomainError
+
+OUTSIDE = 2.0
+"""The canonical input of a person who is not in a range."""
+MOST = 2.0**1000
+"""The largest magnitude of a number in a domain or an encoder."""
+LEAST = 2.0**-1000
+"""The least width of an interval, a range or a region."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +39,39 @@ class Encoded:
     inputs: AnyArray
     clipped_low: int = 0
     clipped_high: int = 0
+
+
+@dataclass(frozen=True)
+class Image:
+    """What an encoder can give a mechanism, whatever the value: known before any value is.
+
+    Attributes
+    ----------
+    kind : str
+        "numbers" from -1 to 1, "numbers or outside" (which is 2), or "categories" 0..count-1.
+    count : int
+        Number of categories; 0 for numbers.
+    constant : float
+        The input of a value that cannot be read: the middle, outside, or the first category.
+    """
+
+    kind: str
+    count: int = 0
+
+    @property
+    def constant(self) -> float:
+        """The input of a value that cannot be read."""
+        return {"numbers": 0.0, "numbers or outside": OUTSIDE, "categories": 0}[self.kind]
+
+    def __str__(self) -> str:
+        return f"{self.count} categories" if self.count else self.kind
+
+
+class Total(NamedTuple):
+    """Canonical inputs of any values, and which of them had to be replaced by a constant."""
+
+    inputs: AnyArray
+    replaced: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -46,15 +96,10 @@ class Interval:
 
     def __post_init__(self) -> None:
         for name in ("low", "high"):
-            value = getattr(self, name)
-            is_number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not is_number or not math.isfinite(value):
-                raise DomainError(f"{name} must be a finite number, not {value!r}")
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, check_number(name, getattr(self, name)))
         if not self.low < self.high:
             raise DomainError(f"low must be below high, not {self.low} and {self.high}")
-        if not math.isfinite(self.high - self.low):
-            raise DomainError(f"the interval from {self.low} to {self.high} is too wide for floating point")
+        check_width("low and high", self.low, self.high)
 
     @property
     def width(self) -> float:
@@ -78,6 +123,15 @@ class Interval:
         low, high = int((floats < self.low).sum()), int((floats > self.high).sum())
         scaled = (np.clip(floats, self.low, self.high) - self.low) * (2.0 / self.width) - 1.0
         return Encoded(np.clip(scaled, -1.0, 1.0), low, high)
+
+    @property
+    def image(self) -> Image:
+        """Numbers from -1 to 1."""
+        return Image("numbers")
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no finite number becomes 0, the middle."""
+        return total(values, self.image, lambda floats: self.encode(floats).inputs)
 
     def decode(self, canonical: Any) -> Any:
         """Return numbers from [-1, 1] in the interval's own units."""
@@ -162,6 +216,23 @@ class Categories:
             codes[i] = code
         return Encoded(codes[inverse])
 
+    @property
+    def image(self) -> Image:
+        """Categories 0..size-1."""
+        return Image("categories", self.size)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is none of the labels becomes 0, the first category."""
+        codes = np.array([self._code(value) for value in values], dtype=np.int64)
+        return Total(np.maximum(codes, 0), codes < 0)
+
+    def _code(self, value: Any) -> int:
+        """Return the index of a label, or -1."""
+        try:
+            return self._index.get(value.item() if isinstance(value, np.generic) else value, -1)
+        except Exception:  # an object that cannot be hashed, or whose own code fails: nothing of it may be seen
+            return -1
+
     def decode(self, index: int) -> Any:
         """Return the label of an index."""
         return self.labels[index]
@@ -186,3 +257,50 @@ def _column(values: Any) -> AnyArray:
     if array.size == 0:
         raise DomainError("values must not be empty")
     return array
+
+
+# -- totality -------------------------------------------------------------------------------------------------
+
+
+def total(values: Any, image: Image, encode: Callable[[Floats], AnyArray]) -> Total:
+    """Return the inputs of any values: ``encode`` of those that are finite numbers, the image's constant for others."""
+    floats = _floats(values)
+    replaced = ~np.isfinite(floats)
+    with np.errstate(all="ignore"):  # whatever the caller has set: nothing may depend on the value
+        inputs = encode(np.where(replaced, 0.0, floats)) if floats.size else np.empty(0)
+    constant = np.asarray(image.constant, dtype=inputs.dtype)
+    return Total(np.where(replaced, constant, inputs), replaced)
+
+
+def _floats(values: Any) -> Floats:
+    """Return values as floats; a NaN stands for what is no number."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "fiu":
+        with np.errstate(all="ignore"):
+            return values.astype(np.float64)
+    return np.array([_float(value) for value in values], dtype=np.float64)
+
+
+def _float(value: Any) -> float:
+    try:
+        if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+            with np.errstate(all="ignore"):
+                return float(value)
+    except Exception:  # too large, or an object whose own code fails: nothing of it may be seen
+        return math.nan
+    return math.nan
+
+
+def check_number(name: str, value: Any) -> float:
+    """Return a number of a domain or an encoder as a float, or say that its magnitude must be 2^1000 at most."""
+    number = _float(value)
+    if not abs(number) <= MOST:
+        raise DomainError(f"{name} must be a finite number of magnitude 2^1000 at most, not {value!r}")
+    return number
+
+
+def check_width(name: str, low: float, high: float) -> None:
+    """Refuse ends that do not go up, or that lie so close together that numbers between them cannot be scaled."""
+    if not low < high:
+        raise DomainError(f"{name} must go up, not from {low} to {high}")
+    if not high - low >= LEAST:
+        raise DomainError(f"{name} must differ by at least 2^-1000; {low} and {high} do not")

@@ -7,12 +7,13 @@ import discreet as dc
 from discreet.errors import DiscreetError, WireError
 from discreet.messages import ids, uploads
 from discreet.plans.base import Channel, Round
-from discreet.plans.encoders import Attribute
+from discreet.plans.encoders import Attribute, Bucket
 
 
 def asked(answers):
     mechanisms = (dc.mechanism("duchi", 1), dc.mechanism("piecewise", 1), dc.mechanism("optimized-unary", 1, size=20))
-    channels = (Channel(m.name, m, Attribute(i, dc.Interval(0, 1))) for i, m in enumerate(mechanisms))
+    encoders = (dc.Interval(0, 1), Attribute(1, dc.Interval(0, 1)), Bucket(dc.Interval(0, 1), 20))
+    channels = (Channel(m.name, m, encoder) for m, encoder in zip(mechanisms, encoders, strict=True))
     return Round(1, tuple(channels), 1.0, answers)
 
 

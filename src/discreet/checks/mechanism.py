@@ -14,11 +14,11 @@ from discreet.checks.base import CheckFailed, checked_rows, is_listable, require
 from discreet.checks.exact import check_bytes, check_operator, check_values
 from discreet.checks.paths import check_paths_agree
 from discreet.checks.statistics import check_audit, check_sampler, check_tally_law
+from discreet.domains import OUTSIDE
 from discreet.errors import DiscreetError
 from discreet.extras import has
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric
-from discreet.mechanisms.shapes.ranged import OUTSIDE
 from discreet.privacy.audit import Audit
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import exp_below

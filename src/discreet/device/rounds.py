@@ -1,15 +1,18 @@
 """A round that this device has verified, and how it is answered.
 
 Nothing of the collector is believed: each mechanism's certificate is computed again, and a round whose answers together
-reveal more than it claims, or more than the owner allows, is refused before any value is read.
+reveal more than it claims, or more than the owner allows, is refused before any value is read. So is a round with a
+channel that is not total (`discreet.plans.encoders`). What is answered afterwards always has the same length and uses
+the same number of random words, whatever the value.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Bytes
 from discreet.errors import DiscreetError, PrivacyError
@@ -92,19 +95,49 @@ class VerifiedRound:
         return sum((Loss(one.mechanism.certificate.ratio) for one in self.round.answered(drawn)), Loss())
 
     def privatize(self, values: Any, ids: Sequence[bytes], entropy: Entropy | None = None) -> Bytes:
-        """Return the packed reports of each person; the report's id decides the channels and the public coin."""
-        names, rows = report_ids(ids), np.asarray(values)
-        if len(rows) != len(ids):
-            raise DiscreetError(f"there must be one id per value: {len(rows)} values, {len(ids)} ids")
-        out = np.zeros((len(ids), self.width), dtype=np.uint8)
+        """Return the packed reports of each person; the report's id decides the channels and the public coin.
+
+        Any objects are values: see `entries`, which also says which of them could not be read.
+        """
+        return self.entries(values, ids, entropy).packed
+
+    def entries(self, values: Any, ids: Sequence[bytes], entropy: Entropy | None = None) -> "Entries":
+        """Return the packed reports of each person, and whose value was replaced by a constant.
+
+        After this round was verified, nothing in here depends on the values but the reports' content: no error, no
+        length, and no number of random words. A value that cannot be read is answered by a constant input
+        (`discreet.plans.encoders`).
+
+        Parameters
+        ----------
+        values : list or numpy.ndarray
+            What each person holds.
+        ids : sequence of bytes
+            The id of each report.
+        entropy : Entropy, optional
+            The operating system's unless given.
+        """
+        names = report_ids(ids)
+        if len(values) != len(ids):
+            raise DiscreetError(f"there must be one id per value: {len(values)} values, {len(ids)} ids")
+        packed, replaced = np.zeros((len(ids), self.width), dtype=np.uint8), np.zeros(len(ids), dtype=np.bool_)
         for piece in pieces(self.round, drawn_by_id(self.campaign, self.number, names, self.ends)):
-            channel = self.round.channels[piece.channel]
-            inputs, mechanism = channel.encoder.encode(rows[piece.people]).inputs, channel.mechanism
+            channel, people = self.round.channels[piece.channel], piece.people.tolist()
+            held = values[piece.people] if isinstance(values, np.ndarray) else [values[i] for i in people]
+            encoded, mechanism = channel.encoder.encode_total(held), channel.mechanism
+            replaced[piece.people] |= encoded.replaced
             if isinstance(mechanism, PublicCoin):
-                coins = np.array([mechanism.public_word(ids[i]) for i in piece.people.tolist()], dtype=np.uint64)
-                reports = mechanism.privatize(inputs, entropy, public=coins)
+                coins = np.array([mechanism.public_word(ids[i]) for i in people], dtype=np.uint64)
+                reports = mechanism.privatize(encoded.inputs, entropy, public=coins)
             else:
-                reports = mechanism.privatize(inputs, entropy)
-            packed = np.frombuffer(mechanism.pack(reports), dtype=np.uint8)
-            out[piece.people, piece.start : piece.stop] = packed.reshape(len(piece.people), -1)
-        return out
+                reports = mechanism.privatize(encoded.inputs, entropy)
+            out = np.frombuffer(mechanism.pack(reports), dtype=np.uint8)
+            packed[piece.people, piece.start : piece.stop] = out.reshape(len(people), -1)
+        return Entries(packed, replaced)
+
+
+class Entries(NamedTuple):
+    """What some people send, one row each, and whose value could not be read: that stays on the device."""
+
+    packed: Bytes
+    replaced: npt.NDArray[np.bool_]

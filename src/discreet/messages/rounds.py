@@ -156,14 +156,14 @@ def _read_channel(fields: Mapping[str, Any], share: float) -> Channel:
         raise WireError(f"the key of a channel must be a text, not {key!r}")
     try:
         mechanism = Mechanism.from_document(dict(_object(fields["mechanism"], "mechanism")))
-        encoder = read_encoder(fields["encoder"])
+        channel = Channel(key, mechanism, read_encoder(fields["encoder"]), share)  # refuses what is not total
     except (WireError, PrivacyError):
         raise
     except (DiscreetError, TypeError, ValueError, KeyError, OverflowError) as error:
         raise WireError(f"channel {key!r}: {error}") from None
     if fields["mechanism_id"] != mechanism.id:
         raise WireError(f"channel {key!r}: mechanism_id is not that of its mechanism")
-    return Channel(key, mechanism, encoder, share)
+    return channel
 
 
 def _ends(values: Any) -> list[int]:

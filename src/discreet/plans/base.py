@@ -23,7 +23,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, Oracle, require_numeric, require_oracle
 from discreet.plans.answers import Answer
-from discreet.plans.encoders import Encoder
+from discreet.plans.encoders import Encoder, accepted
 from discreet.privacy.exact import check_epsilon
 from discreet.tallies import Tally
 
@@ -39,7 +39,9 @@ else:
 
 @dataclass(frozen=True)
 class Channel:
-    """How one group of people answers.
+    """How one group of people answers: encoder, then mechanism, and together total (`discreet.plans.encoders`).
+
+    A channel whose encoder does not fit its mechanism exactly is refused: it would fail for some values only.
 
     Attributes
     ----------
@@ -57,6 +59,13 @@ class Channel:
     mechanism: Mechanism
     encoder: Encoder
     share: float = 1.0
+
+    def __post_init__(self) -> None:
+        image, needed = self.encoder.image, accepted(self.mechanism)
+        if image != needed:
+            raise DiscreetError(
+                f"the encoder of channel {self.key!r} gives {image}; its mechanism {self.mechanism.name} takes {needed}"
+            )
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,25 @@ Each encoder has a document, which clients in every language read. ``kind`` says
     {"kind": "attribute", "attribute": 0, "interval": {"low", "high"}}   one column of a person's row, scaled to [-1, 1]
     {"kind": "range", "interval": {"low", "high"}, "range": [20, 50], "region": [20, 40], "clip": true}
 
-Documents of version 0.1 had the same fields without ``kind``; they are read as well. A collector may send any encoder
-without harm to privacy: whatever it makes of the value, the mechanism behind it is epsilon-private.
+Documents of version 0.1 had the same fields without ``kind``; they are read as well.
+
+A collector may send any encoder without harm to privacy, because a channel is *total*: whatever the value, the
+mechanism gets an input that it takes, so that a report of the same length goes out. (An encoder that failed for some
+values would tell them apart by silence.) It is decided before the value is read, by these rules, in Python and in
+JavaScript:
+
+1. Every encoder has an `Image`, what it can give: "numbers" from -1 to 1 (interval, squared-deviation, attribute),
+   "numbers or outside" (range), or "categories" and how many (categories: its labels; bucket: its bins). A channel
+   whose image is not exactly what its mechanism takes (`accepted`) is refused.
+2. Numbers in an encoder are finite and of magnitude 2^1000 at most. The widths of interval, range and region are at
+   least 2^-1000; the largest squared distance from ``squared_deviation_from`` lies between 2^-1000 and 2^1000. ``bins``
+   is a whole number from 1 to 2^31, ``attribute`` one from 0 to 2^31 - 1. Labels are texts, finite numbers or booleans,
+   at least 2 and all different (true counts as 1, false as 0).
+3. On a device, `encode_total` takes any object. A finite number outside the interval is clipped. What is no finite
+   number (a text, a boolean, NaN, an infinity, a missing attribute, a row that is no list) becomes 0, the middle, or in
+   a bucket category 0; for a range it becomes outside. What is none of the labels becomes category 0.
+
+`encode`, with errors that name the row, is for people who hold the data themselves: files, frames, simulations.
 """
 
 import math
@@ -20,19 +37,61 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.domains import Categories, Encoded, Interval
+from discreet.arrays import AnyArray, Floats
+from discreet.domains import (
+    LEAST,
+    MOST,
+    OUTSIDE,
+    Categories,
+    Encoded,
+    Image,
+    Interval,
+    Total,
+    check_number,
+    check_width,
+    total,
+)
 from discreet.errors import DiscreetError, DomainError
-from discreet.mechanisms.shapes.ranged import OUTSIDE
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.families import Categorical, Numeric
+from discreet.mechanisms.shapes.ranged import Ranged
 
 Domain = Interval | Categories
 """What people hold."""
+MOST_WHOLE = 1 << 31
+"""The most bins, and one more than the largest number of an attribute."""
+
+
+def accepted(mechanism: Mechanism) -> Image:
+    """Return what a mechanism takes.
+
+    Examples
+    --------
+    >>> import discreet as dc
+    >>> print(accepted(dc.mechanism("duchi", epsilon=1)), "|", accepted(dc.mechanism("basic-rappor", 1, size=5)))
+    numbers | 5 categories
+    """
+    if isinstance(mechanism, Categorical):
+        return Image("categories", mechanism.size)
+    if not isinstance(mechanism, Numeric):
+        raise DiscreetError(f"a channel needs a mechanism for numbers or for categories, not {mechanism!r}")
+    return Image("numbers or outside" if isinstance(mechanism, Ranged) else "numbers")
 
 
 class Encoder(Protocol):
     """Turns raw values into a channel's inputs, on the device."""
 
+    @property
+    def image(self) -> Image:
+        """What it can give, whatever the value."""
+        ...
+
     def encode(self, values: Any) -> Encoded:
-        """Return the mechanism's inputs."""
+        """Return the mechanism's inputs, or say which row cannot be encoded: for whoever holds the data."""
+        ...
+
+    def encode_total(self, values: Any) -> Total:
+        """Return the inputs of any objects, and which of them were replaced by a constant: for devices."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,13 +107,24 @@ class Bucket:
     bins: int
 
     def __post_init__(self) -> None:
-        _check_whole("bins", self.bins, 1)
+        _check_whole("bins", self.bins, 1, MOST_WHOLE)
+
+    @property
+    def image(self) -> Image:
+        """As many categories as buckets."""
+        return Image("categories", self.bins)
 
     def encode(self, values: Any) -> Encoded:
         """Clip, then count buckets from the left; the last one is closed."""
         scaled = self.domain.encode(values)
-        buckets = np.minimum(((scaled.inputs + 1) * (self.bins / 2)).astype(np.int64), self.bins - 1)
-        return Encoded(buckets, scaled.clipped_low, scaled.clipped_high)
+        return Encoded(self._buckets(scaled.inputs), scaled.clipped_low, scaled.clipped_high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no finite number becomes bucket 0."""
+        return total(values, self.image, lambda floats: self._buckets(self.domain.encode(floats).inputs))
+
+    def _buckets(self, scaled: AnyArray) -> AnyArray:
+        return np.minimum(((scaled + 1) * (self.bins / 2)).astype(np.int64), self.bins - 1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -69,18 +139,33 @@ class SquaredDeviation:
     centre: float
 
     def __post_init__(self) -> None:
-        _check_finite("squared_deviation_from", self.centre)
+        object.__setattr__(self, "centre", check_number("squared_deviation_from", self.centre))
+        if not LEAST <= self.largest <= MOST:
+            raise DomainError("the largest squared distance from squared_deviation_from must be 2^-1000 to 2^1000")
+
+    @property
+    def image(self) -> Image:
+        """Numbers from -1 to 1."""
+        return Image("numbers")
 
     @property
     def largest(self) -> float:
         """The largest squared distance within the domain."""
-        return max(self.centre - self.domain.low, self.domain.high - self.centre) ** 2
+        far = max(self.centre - self.domain.low, self.domain.high - self.centre)
+        return far * far
 
     def encode(self, values: Any) -> Encoded:
         """Clip, then square the distance."""
         scaled = self.domain.encode(values)
-        squares = np.square(self.domain.decode(scaled.inputs) - self.centre)
-        return Encoded(np.clip(squares * (2 / self.largest) - 1, -1.0, 1.0), scaled.clipped_low, scaled.clipped_high)
+        return Encoded(self._squares(scaled.inputs), scaled.clipped_low, scaled.clipped_high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no finite number becomes 0, the middle."""
+        return total(values, self.image, lambda floats: self._squares(self.domain.encode(floats).inputs))
+
+    def _squares(self, scaled: AnyArray) -> Floats:
+        squares = np.square(self.domain.decode(scaled) - self.centre)
+        return np.asarray(np.clip(squares * (2 / self.largest) - 1, -1.0, 1.0))
 
     def decode(self, canonical: float) -> float:
         """Return a number of [-1, 1] as a squared distance."""
@@ -103,11 +188,32 @@ class Attribute:
     domain: Interval
 
     def __post_init__(self) -> None:
-        _check_whole("attribute", self.index, 0)
+        _check_whole("attribute", self.index, 0, MOST_WHOLE - 1)
+
+    @property
+    def image(self) -> Image:
+        """Numbers from -1 to 1."""
+        return Image("numbers")
 
     def encode(self, values: Any) -> Encoded:
         """Return the inputs of that column."""
-        return self.domain.encode(np.asarray(values)[:, self.index])
+        rows = np.asarray(values)
+        if rows.ndim != 2 or rows.shape[1] <= self.index:
+            raise DomainError(f"values must be rows with at least {self.index + 1} columns, not the shape {rows.shape}")
+        return self.domain.encode(rows[:, self.index])
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any rows: a row without that column, or no finite number in it, becomes 0, the middle."""
+        if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] > self.index:
+            return self.domain.encode_total(values[:, self.index])
+        return self.domain.encode_total([self._cell(row) for row in values])
+
+    def _cell(self, row: Any) -> Any:
+        """Return the column of one row, or None."""
+        try:
+            return row[self.index] if isinstance(row, (list, tuple, np.ndarray)) else None
+        except Exception:  # too short, or an object whose own code fails: nothing of it may be seen
+            return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -135,22 +241,34 @@ class RangeEncoder:
     clip: bool = True
 
     def __post_init__(self) -> None:
-        for name, ends in (("range", (self.low, self.high)), ("region", self.region)):
-            for end in ends:
-                _check_finite(name, end)
-            if not (ends[0] < ends[1] and math.isfinite(ends[1] - ends[0])):
-                raise DomainError(f"{name} must go up, not from {ends[0]} to {ends[1]}")
+        for name in ("low", "high"):
+            object.__setattr__(self, name, check_number("range", getattr(self, name)))
+        first, last = self.region
+        object.__setattr__(self, "region", (check_number("region", first), check_number("region", last)))
+        check_width("range", self.low, self.high)
+        check_width("region", *self.region)
+
+    @property
+    def image(self) -> Image:
+        """Numbers from -1 to 1, or outside."""
+        return Image("numbers or outside")
 
     def encode(self, values: Any) -> Encoded:
         """Clip to the domain, then to the region."""
         floats = self.domain.check(values)
         counted = self.domain.encode(floats)
+        return Encoded(self._places(floats), counted.clipped_low, counted.clipped_high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no finite number is outside."""
+        return total(values, self.image, self._places)
+
+    def _places(self, floats: Floats) -> Floats:
         kept = np.clip(floats, self.domain.low, self.domain.high)
         first, last = (self.low, self.high) if self.clip else self.region
         middle, half = (self.region[0] + self.region[1]) / 2, (self.region[1] - self.region[0]) / 2
         scaled = np.clip((kept - middle) / half, -1.0, 1.0)
-        inputs = np.where((kept >= first) & (kept <= last), scaled, OUTSIDE)
-        return Encoded(inputs, counted.clipped_low, counted.clipped_high)
+        return np.where((kept >= first) & (kept <= last), scaled, OUTSIDE)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -218,8 +336,10 @@ def read_domain(document: Any) -> Domain:
             return Interval(fields["low"], fields["high"])
         is_labels = set(fields) == {"labels"} and document.get("kind", "categories") == "categories"
         if is_labels and isinstance(fields["labels"], list):
+            if not all(isinstance(label, str) or _is_exact(label) for label in fields["labels"]):
+                raise DomainError("labels must be texts, booleans, or finite numbers; whole ones at most 2^53")
             return Categories(fields["labels"])
-    raise DiscreetError(f"domain must be {{low, high}} or {{labels}}, not {document!r}")
+    raise DiscreetError("domain must be an object with the fields low and high, or with the field labels")
 
 
 def _upgraded(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -259,11 +379,12 @@ _READERS: dict[str, tuple[set[str], Callable[[dict[str, Any]], Encoder]]] = {
 }
 
 
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise DomainError(f"{name} must be a whole number from {least} on, not {value!r}")
+def _is_exact(value: Any) -> bool:
+    """Whether a value is a number (or a boolean) that every language reads alike."""
+    return (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and abs(value) <= 1 << 53)
 
 
-def _check_finite(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not math.isfinite(value):
-        raise DomainError(f"{name} must be a finite number, not {value!r}")
+def _check_whole(name: str, value: Any, least: int, most: int) -> None:
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or not least <= value <= most:
+        raise DomainError(f"{name} must be a whole number from {least} to {most}, not {value!r}")

@@ -7,11 +7,11 @@ had the mechanisms but not the encoders, are read as well.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.domains import Encoded
+from discreet.domains import Encoded, Image, Total
 from discreet.drivers.arrow import pa
 from discreet.drivers.tables.cells import Cell, Tallies, tally_cells
 from discreet.drivers.tables.collection import Collection
@@ -20,6 +20,7 @@ from discreet.mechanisms.base import Mechanism
 from discreet.messages.rounds import read_round, write_round
 from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Channel, Plan, Round
+from discreet.plans.encoders import accepted
 from discreet.plans.registry import read_plan
 from discreet.privacy.ledger import Loss
 from discreet.tallies import Tally
@@ -177,7 +178,7 @@ def _read_first(document: Any) -> Reports:
         if question not in plans:
             raise WireError(f"column {item['name']!r} answers {question!r}, which is not asked")
         mechanism = Mechanism.from_document(item["mechanism"])
-        channels.setdefault((question, number), []).append(Channel(key, mechanism, _NotWritten()))
+        channels.setdefault((question, number), []).append(Channel(key, mechanism, _NotWritten(accepted(mechanism))))
         shares[question, number] = float(item["share"])
         names[question, number, key] = str(item["name"])
     rounds: dict[str, list[Round]] = {name: [] for name in plans}
@@ -191,10 +192,16 @@ def _read_first(document: Any) -> Reports:
 _READERS = {1: _read_first, VERSION: _read}
 
 
+@dataclass(frozen=True)
 class _NotWritten:
     """Stands for an encoder that a document of version 1 does not have."""
 
+    image: Image
+
     def encode(self, values: Any) -> Encoded:
+        raise WireError("reports of version 1 do not say how values were encoded")
+
+    def encode_total(self, values: Any) -> Total:
         raise WireError("reports of version 1 do not say how values were encoded")
 
     def to_dict(self) -> dict[str, Any]:

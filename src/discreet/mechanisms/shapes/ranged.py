@@ -29,6 +29,7 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.arrays import AnyArray, Floats, Words
+from discreet.domains import OUTSIDE
 from discreet.errors import DiscreetError, DomainError, PrivacyError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, largest_variance, one_dimension
@@ -41,8 +42,6 @@ from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import BITS, TOTAL
 from discreet.wire import Fields
 
-OUTSIDE = 2.0
-"""The canonical input of a person who is not in the range."""
 FINE = 1 << 64
 """Probabilities of `envelope` are whole numbers of 1/FINE: a weight has 48 bits and a mixture's coin 16 more."""
 

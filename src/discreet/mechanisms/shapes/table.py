@@ -3,6 +3,10 @@
 P(y|x) = sum over the two knots around x of (share of the knot) * weights[knot][y] / 2^48. It is unbiased iff
 every row's mean value is its knot; epsilon-LDP iff every column has max/min <= e^epsilon, because a mixture of
 rows stays between them. Two words per report: one rounds x to a knot, one picks the output.
+
+Neighbouring knots differ by at least 2^-48, the unit of that rounding: below it 2^48 / (difference) grows without bound
+and, for knots such as 0 and 1e-300, the rounding of one input would be infinity times zero. So every input has a
+report.
 """
 
 from bisect import bisect_right
@@ -22,6 +26,9 @@ from discreet.operators import Dense, Operator, after_rounding
 from discreet.privacy.certificate import Certificate, column_ratio, table_bias
 from discreet.privacy.exact import TOTAL
 from discreet.wire import Fields
+
+LEAST_GAP = 1 / TOTAL
+"""The least difference of neighbouring knots."""
 
 
 class Table(Numeric):
@@ -53,9 +60,9 @@ class Table(Numeric):
         self.weights = tuple(tuple(int(w) for w in row) for row in weights)
         self._values = tuple(float(v) for v in values)
         self.alphabet = len(self._values)
-        increasing = all(a < b for a, b in zip(self.knots, self.knots[1:], strict=False))
+        increasing = all(b - a >= LEAST_GAP for a, b in zip(self.knots, self.knots[1:], strict=False))
         if len(self.knots) < 2 or not increasing or self.knots[0] != -1.0 or self.knots[-1] != 1.0:
-            raise DiscreetError(f"knots must be increasing numbers from -1 to 1, not {self.knots}")
+            raise DiscreetError("knots must go up from -1 to 1 in steps of at least 2^-48")
         if len(self.weights) != len(self.knots) or any(len(row) != self.alphabet for row in self.weights):
             raise DiscreetError(
                 f"weights must have one row for each of {len(self.knots)} knots, with one weight for each of "
