@@ -56,6 +56,7 @@ def test_values_become_the_same_inputs():
     for row in read("encoders"):
         assert write_encoder(read_encoder(row["encoder"])) in (row["encoder"], row["encoder"] | kind_of(row["encoder"]))
         assert [make.encode(row["encoder"], value) for value in row["values"]] == row["inputs"]
+        assert make.encode_total(row["encoder"], row["values"]) == {key: row[key] for key in ("total", "replaced")}
 
 
 def test_numbers_have_one_spelling():

@@ -3,7 +3,7 @@
 entropy.json      keys, seeds and secrets, and the words they give
 mechanisms.json   documents, and what follows: id, exact ratio, epsilon, packed reports of given inputs and key
 refused.json      documents that must be refused, with the error's name
-encoders.json     values and their canonical inputs
+encoders.json     values and their canonical inputs (null: refused), and what a device makes of any value at all
 ledger.json       ratios of answers one after the other, and which of them a limit allows
 rounds.json       announcements of rounds: who answers which channel and with what, or the error's name
 uploads.json      bodies of uploads, and what a report's id decides
@@ -43,7 +43,7 @@ from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import pad, report_ids, write_upload
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Channel, Round
-from discreet.plans.encoders import Attribute, read_encoder, write_encoder
+from discreet.plans.encoders import Attribute, Bucket, RangeEncoder, read_encoder, write_encoder
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 from discreet.privacy.ledger import Accounts, Loss
 
@@ -174,6 +174,12 @@ def encode(description: dict[str, Any], value: Any) -> Any:
         return read_encoder(description).encode([value]).inputs.tolist()[0]
     except DiscreetError:
         return None
+
+
+def encode_total(description: dict[str, Any], values: list[Any]) -> dict[str, Any]:
+    """Return what a device makes of any values: an input for each, and which of them are constants."""
+    found = [read_encoder(description).encode_total([value]) for value in values]
+    return {"total": [one.inputs.tolist()[0] for one in found], "replaced": [bool(one.replaced[0]) for one in found]}
 
 
 # -- which documents ---------------------------------------------------------------------------------------
@@ -401,6 +407,10 @@ def bad_limits() -> list[str]:
         hit = largest_hit(1.0, on, off, min(unevenness(on), unevenness(off)))
         shape = {"size": 1000, "field": field, "dimension": dimension, "hit": hit}
         spaces.append(head | {"kind": "projective", "epsilon": "1.0"} | shape)
+    half = [TOTAL // 2] * 2
+    for step in (1e-300, 2.0**-49):  # the rounding of one input would be infinity times zero
+        shape = {"knots": ["-1.0", "0.0", repr(step), "1.0"], "weights": [half] * 4, "values": ["-1.0", "1.0"]}
+        spaces.append(head | {"kind": "table", "epsilon": "1.0"} | shape)
     wide = [window("interval", 40_001, 25_537, 1.0), window("interval", (1 << 16) + 1, 1, 1.0)]
     return [json.dumps(document) for document in [*wide, head | subset, *spaces]]
 
@@ -473,11 +483,17 @@ def rounds(dice: "Dice") -> list[dict[str, Any]]:
     several = announced_round(Round(3, means, 1.0, 2), 1.0)
     everything = announced_round(Round(1, means, 1.0, 3), 1.5)
     public = announced_round(Round(1, (hashing,)), 1.0)
+    response = dc.mechanism("randomized-response", 1, size=4)
+    four = announced_round(Round(1, (Channel("all", response, Bucket(wage, 4)),)), 1.0)
+    some = RangeEncoder(wage, 10_000, 50_000, (20_000, 40_000))
+    part = announced_round(Round(1, (Channel("all", range_mechanism("outside-symbol", "duchi", 1), some),)), 1.0)
     first = {key: one[key] for key in ("campaign", "admission", "epsilon", "round", "width", "thresholds", "channels")}
+    unreadable = (lambda: None, lambda: "41873", lambda: [True, {}, []])  # answered with a constant input
     good: list[tuple[dict[str, Any], float | None, Any]] = [
         (one, None, lambda: 50_000 * (1 + dice.real())), (one, 1.0, lambda: 1e9), (first, 2.5, lambda: 7.0),
         (divided, 0.5, row), (several, 1.0, row), (everything, None, row),
         (public, None, lambda: colours.labels[dice.below(4)]),
+        *((document, None, value) for document in (one, several, public, four, part) for value in unreadable),
     ]  # fmt: skip
 
     def but(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -519,6 +535,7 @@ def rounds(dice: "Dice") -> list[dict[str, Any]]:
         (channel(one, key=7), None, "a key that is a number"), (channel(one, mechanism=[]), None, "mechanism a list"),
         (channel(one, mechanism_id="00"), None, "the id of another mechanism"),
         *((channel(one, encoder=e), None, f"encoder {json.dumps(e)}") for e in bad_encoders()),
+        *((document, None, reason) for document, reason in misfits(four, part)),
     ]  # fmt: skip
     found: list[dict[str, Any]] = []
     for document, limit, value in good:
@@ -546,7 +563,64 @@ def bad_encoders() -> list[Any]:
         {"kind": "attribute", "interval": wage, "attribute": -1}, {"attribute": 0.5, "interval": wage},
         {"kind": "squared-deviation", "interval": wage, "squared_deviation_from": "1"},
         *(ranged | change for change in ({"range": [20, 10]}, {"region": [1]}, {"clip": 1}, {"region": ["1", "2"]})),
+        # What follows was read by version 0.1, and failed for some values only.
+        ranged, {"kind": "bucket", "interval": wage, "bins": 2}, {"kind": "categories", "labels": ["a", "b"]},
+        {"kind": "interval", "low": 0, "high": 5e-324}, {"kind": "interval", "low": 0, "high": 9.3e-302},
+        {"kind": "interval", "low": 0, "high": 1.1e301}, {"kind": "interval", "low": -1e308, "high": 7e307},
+        {"kind": "attribute", "interval": {"low": 0, "high": 5e-324}, "attribute": 0},
+        {"kind": "attribute", "interval": wage, "attribute": 2**31},
+        {"kind": "bucket", "interval": wage, "bins": 2**31 + 1},
+        *(
+            {"kind": "squared-deviation", "interval": {"low": 0, "high": high}, "squared_deviation_from": centre}
+            for high, centre in ((1e-200, 0), (1, 1e200), (1e151, 0), (9e-152, 0), (1, 1.1e301))
+        ),
     ]  # fmt: skip
+
+
+def total_encoders() -> list[dict[str, Any]]:
+    """Return encoders of every kind; some are as fine or as wide as the rules allow."""
+    wage, least = {"low": 0.0, "high": 100.0}, {"low": 0.0, "high": 2.0**-1000}
+    most = {"low": -(2.0**1000), "high": 2.0**1000}
+    return [
+        *({"kind": "interval"} | one for one in (wage, least, most)),
+        *({"kind": "bucket", "interval": one, "bins": bins} for one in (wage, least, most) for bins in (1, 7, 2**31)),
+        {"kind": "squared-deviation", "interval": wage, "squared_deviation_from": 41.5},
+        {"kind": "squared-deviation", "interval": wage, "squared_deviation_from": -3e150},
+        {"kind": "squared-deviation", "interval": {"low": 0.0, "high": 1e-150}, "squared_deviation_from": 0.0},
+        {"kind": "range", "interval": wage, "range": [10.0, 20.0], "region": [10.0, 15.0], "clip": True},
+        {"kind": "range", "interval": most, "range": [10.0, 20.0], "region": [0.0, 2.0**-1000], "clip": False},
+        {"kind": "range", "interval": least, "range": list(most.values()), "region": list(most.values()), "clip": True},
+        {"kind": "categories", "labels": ["", "red", "41873"]},
+        {"kind": "categories", "labels": [1, 0, 1e300, "red"]},
+        {"kind": "categories", "labels": [True, "x", False]},
+    ]
+
+
+def misfits(categorical: dict[str, Any], ranged: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return announcements whose encoder does not fit the mechanism: too few or too many categories, another kind."""
+    wage = {"low": 0, "high": 100}
+    changes: list[tuple[dict[str, Any], Any]] = [
+        *((categorical, {"kind": "bucket", "interval": wage, "bins": bins}) for bins in (1, 2, 3, 5, 8)),
+        (categorical, {"kind": "categories", "labels": ["a", "b", "c"]}),
+        (categorical, {"kind": "categories", "labels": ["a", "b", "c", "d", "e"]}),
+        (categorical, {"kind": "categories", "labels": ["a", "b", "c", None]}),
+        (categorical, {"kind": "categories", "labels": ["a", "b", 1, True]}),
+        (categorical, {"kind": "categories", "labels": ["a", "b", "c", ["d"]]}),
+        (categorical, {"kind": "interval"} | wage),
+        (categorical, {"kind": "attribute", "interval": wage, "attribute": 0}),
+        (ranged, {"kind": "interval"} | wage),
+        (ranged, {"kind": "squared-deviation", "interval": wage, "squared_deviation_from": 0}),
+        (ranged, {"kind": "bucket", "interval": wage, "bins": 2}),
+    ]
+    regions = [[0, 5e-324], [1e308, 1.7e308], [0, 9.3e-302], [0, 1.1e301], [1, 1]]
+    own = ranged["channels"][0]["encoder"]
+    changes += [(ranged, own | {name: region}) for region in regions for name in ("range", "region")]
+    found = []
+    for document, encoder in changes:
+        made = json.loads(json.dumps(document))
+        made["channels"][0]["encoder"] = encoder
+        found.append((made, f"encoder {json.dumps(encoder)}"))
+    return found
 
 
 def announcement_error(document: Any, limit: float | None) -> str:
@@ -599,6 +673,10 @@ def make() -> dict[str, Any]:
     encoders.append(({"labels": ["red", "green", "blue", "Zürich"]}, ["blue", "red", "mauve", "Zürich"]))
     encoders += [(write_encoder(read_encoder(d)), values[:8]) for d, values in encoders]  # documents of 0.2 have a kind
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [[0.0, 3.3], [1.0, -5.0], [2.0, 11.0, 4.0]]))
+    odd = [None, True, False, "", "red", "41873", [], [1], [[1]], ["red"], {}, {"0": 1}, 5e-324, -1e300, 1e300, -0.0]
+    rows = [[0.0], [1.0, None], [1.0, "2"], [1.0, [2.0]], [1.0, True], [0.0, 1e300], {"1": 5.0}, "12"]
+    encoders += [(document, odd) for document in total_encoders()]
+    encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [*odd, *rows]))
     uploads = [
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
         for number, width, sizes, ends in (
@@ -619,7 +697,8 @@ def make() -> dict[str, Any]:
         "mechanisms": [follow(m.to_json(), KEY, some_inputs(m, dice)) for m in named() + invented(1, 6)],
         "refused": [{"document": text, "error": refusal(text)} for text in bad_documents()],
         "encoders": [
-            {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} for d, values in encoders
+            {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} | encode_total(d, values)
+            for d, values in encoders
         ],
         "ledger": ledgers(),
         "rounds": rounds(Dice(4)),

@@ -197,7 +197,10 @@ class Attribute:
 
     def encode(self, values: Any) -> Encoded:
         """Return the inputs of that column."""
-        rows = np.asarray(values)
+        try:
+            rows = np.asarray(values)
+        except ValueError:
+            raise DomainError("values must be rows of single values, all of the same length") from None
         if rows.ndim != 2 or rows.shape[1] <= self.index:
             raise DomainError(f"values must be rows with at least {self.index + 1} columns, not the shape {rows.shape}")
         return self.domain.encode(rows[:, self.index])
@@ -267,7 +270,8 @@ class RangeEncoder:
         kept = np.clip(floats, self.domain.low, self.domain.high)
         first, last = (self.low, self.high) if self.clip else self.region
         middle, half = (self.region[0] + self.region[1]) / 2, (self.region[1] - self.region[0]) / 2
-        scaled = np.clip((kept - middle) / half, -1.0, 1.0)
+        with np.errstate(over="ignore"):  # far outside a fine region: clipped all the same
+            scaled = np.clip((kept - middle) / half, -1.0, 1.0)
         return np.where((kept >= first) & (kept <= last), scaled, OUTSIDE)
 
     def to_dict(self) -> dict[str, Any]:
