@@ -674,7 +674,7 @@ def make() -> dict[str, Any]:
     encoders += [(write_encoder(read_encoder(d)), values[:8]) for d, values in encoders]  # documents of 0.2 have a kind
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [[0.0, 3.3], [1.0, -5.0], [2.0, 11.0, 4.0]]))
     odd = [None, True, False, "", "red", "41873", [], [1], [[1]], ["red"], {}, {"0": 1}, 5e-324, -1e300, 1e300, -0.0]
-    rows = [[0.0], [1.0, None], [1.0, "2"], [1.0, [2.0]], [1.0, True], [0.0, 1e300], {"1": 5.0}, "12"]
+    rows = [[0.0], [1.0, None], [1.0, "2"], [1.0, [2.0]], [0.0, 1e300], {"1": 5.0}, "12"]
     encoders += [(document, odd) for document in total_encoders()]
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [*odd, *rows]))
     uploads = [

@@ -64,9 +64,10 @@ test("bad documents are refused, by the same kind of error", async () => {
 });
 
 test("values become the inputs of Python, or are refused", () => {
-  for (const { encoder, values, inputs } of read("encoders")) {
+  for (const { encoder, values, inputs, total, replaced } of read("encoders")) {
     const ours = readEncoder(encoder);
     values.forEach((value, i) => {
+      assert.deepEqual(ours.encodeTotal(value), { input: total[i], isReplaced: replaced[i] });
       if (inputs[i] === null) assert.throws(() => ours.encode(value), { name: "DomainError" });
       else assert.equal(ours.encode(value), inputs[i]);
     });

@@ -271,7 +271,7 @@ class RangeEncoder:
         first, last = (self.low, self.high) if self.clip else self.region
         middle, half = (self.region[0] + self.region[1]) / 2, (self.region[1] - self.region[0]) / 2
         with np.errstate(over="ignore"):  # far outside a fine region: clipped all the same
-            scaled = np.clip((kept - middle) / half, -1.0, 1.0)
+            scaled = np.clip((kept - middle) / half, -1.0, 1.0) + 0.0  # never a negative zero
         return np.where((kept >= first) & (kept <= last), scaled, OUTSIDE)
 
     def to_dict(self) -> dict[str, Any]:
