@@ -419,6 +419,21 @@ def test_a_campaign_is_started_from_the_form(site, browser):
     until(browser, lambda b: "expect the mean within" in text(b, "advice"))
     complaints(browser)  # 401 of the wrong token
     picture(browser, "new-desktop")
+    for choice, said in (
+        ("open", "The unlinkable choice"),
+        ("invited", "Each ticket"),
+        ("issued", "Each id"),
+    ):
+        browser.execute_script(
+            """document.querySelector("#new details").open = true;
+            document.getElementById("admission").value = arguments[0];
+            document.getElementById("admission").dispatchEvent(new Event("input", { bubbles: true }));""",
+            choice,
+        )
+        shown = "[...document.querySelectorAll('[data-admission]')].filter((one) => one.offsetParent)"
+        (help_text,) = browser.execute_script(f"return {shown}.map((one) => one.textContent)")
+        assert help_text.startswith(said)
+    picture(browser, "new-admission-desktop")
     browser.execute_script("""
         document.getElementById("title").value = "Ways to work <b>";
         document.getElementById("question").value = "How do you get there?";

@@ -57,7 +57,13 @@ def start(
     people: Annotated[
         int | None, typer.Option(min=1, help="Expected people; each round closes when its share has answered.")
     ] = None,
-    admission: Annotated[str, typer.Option(help="Who may answer: open, issued or invited.")] = "issued",
+    admission: Annotated[
+        str,
+        typer.Option(
+            help="Who chooses the ids of reports: issued (the collector), invited (tickets) or open (the devices: "
+            "unlinkable)."
+        ),
+    ] = "issued",
     url: Url = HERE,
     token: Token = None,
     as_json: Json = False,

@@ -1,7 +1,9 @@
 """CSV, Parquet and Arrow IPC files: which they are, and their batches."""
 
+import difflib
 import glob
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +31,10 @@ _SUFFIXES = {
     ".feather": "arrow",
 }
 _NAMES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow"}
+_CSV_COMPLAINT = re.compile(
+    r"(In CSV column #\d+: )?(Row #\d+: )?(Expected \d+ columns, got \d+|CSV conversion error to \w+|Empty CSV file)"
+)
+"""What may be repeated of the reader's complaints."""
 Progress = Callable[[int, int | None], None]
 """Called with the rows done so far and their total, or None where it is not known."""
 
@@ -81,7 +87,10 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _complaint(path: Path, error: Exception) -> str:
-    detail = str(error).split("\n")[0].split(": invalid value")[0].strip().rstrip(".")  # never the value itself
+    detail = str(error).split("\n")[0].strip().rstrip(".")
+    if format_of(path) == "csv":  # the reader quotes whole rows: only what is known to be free of them is repeated
+        found = _CSV_COMPLAINT.search(detail)
+        detail = found[0] if found else "not a table"
     return f"{path} cannot be read as {_NAMES[format_of(path)]}; it may be cut short or of another kind ({detail})"
 
 
@@ -99,7 +108,16 @@ class Source:
             raise self._located(error) from None
         for column in columns:
             if column not in self.schema.names:
-                raise DiscreetError(no_column(column, self.schema.names))
+                raise DiscreetError(self._no_column(column))
+
+    def _no_column(self, column: str) -> str:
+        """Return the sentence for a column that is not there; the first line of a CSV may be a person's row."""
+        names = list(self.schema.names)
+        if self.format != "csv":
+            return no_column(column, names)
+        near = difflib.get_close_matches(column, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "the first line of the file must hold the names of the columns"
+        return f"there is no column {column!r} among the {len(names)} columns of {self.path}; {hint}"
 
     def _look(self) -> tuple[Any, int | None]:
         if self.format == "parquet":
@@ -130,7 +148,8 @@ class Source:
 
     def _located(self, error: DiscreetError) -> DiscreetError:
         """Return the error, with the column and the line if a CSV holds something that is not a number."""
-        if self.format != "csv" or "conversion error" not in str(error):
+        is_number_due = pa.float64() in self._types.values()
+        if self.format != "csv" or not is_number_due or "conversion error" not in str(error):
             return error
         return DomainError(self._unreadable() or str(error))
 

@@ -23,9 +23,10 @@ async function advise() {
 }
 
 function changed() {
-  const { kind, epsilon } = values();
+  const { kind, epsilon, admission } = values();
   $("epsilon-shown").textContent = epsilon;
   form.querySelectorAll("[data-for]").forEach((part) => (part.hidden = !part.dataset.for.split(" ").includes(kind)));
+  form.querySelectorAll("[data-admission]").forEach((part) => (part.hidden = part.dataset.admission !== admission));
   clearTimeout(timer);
   timer = setTimeout(advise, 250);
 }
