@@ -9,6 +9,7 @@ the same bytes; the SHA-256 of those bytes is the id of the mechanism.
 import hashlib
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,12 @@ MAX_DOCUMENT_BYTES = 16 << 20
 """Longer documents are refused before they are parsed."""
 MAX_TABLE_ENTRIES = 1 << 20
 """Longer lists and larger tables are refused."""
+_MOST_BRACKETS = 1 << 18
+"""Texts from strangers with more brackets are refused before they are parsed."""
+_DEEPEST = 16
+"""Most levels of lists and objects in a text from a stranger."""
+_LONGEST_NUMBER = 40
+"""Most characters of a number in a text from a stranger."""
 _EXACT_INTEGER = 1 << 53
 """Every language with 64-bit floats represents whole numbers below this exactly."""
 
@@ -40,6 +47,65 @@ def canonical(document: dict[str, Any]) -> str:
 def document_id(document: dict[str, Any]) -> str:
     """Return the SHA-256 of the canonical text, hexadecimal."""
     return hashlib.sha256(canonical(document).encode("ascii")).hexdigest()
+
+
+def parse(text: str | bytes, name: str, most: int) -> Any:
+    """Parse JSON from a stranger: what two readers could read differently, or what could exhaust one, is refused.
+
+    No repeated key, no NaN or infinity, at most ``most`` characters, 2^18 brackets, a depth of 16, and 40 characters
+    per number. The JavaScript client has the same rules.
+
+    Examples
+    --------
+    >>> parse('{"a": [1, 2.5]}', "round", most=100)
+    {'a': [1, 2.5]}
+    >>> parse('{"a": 1, "a": 2}', "round", most=100)
+    Traceback (most recent call last):
+    ...
+    discreet.errors.WireError: round must not repeat a key
+    """
+    if isinstance(text, bytes):
+        try:
+            text = text[: 4 * most + 4].decode("utf-8")
+        except UnicodeDecodeError:
+            raise WireError(f"{name} is not UTF-8") from None
+    if len(text) > most:
+        raise WireError(f"{name} must have at most {most} characters, not {len(text)}")
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        raise WireError(f"{name} must have at most {_MOST_BRACKETS} lists and objects")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise WireError(f"{name} must not repeat a key")
+        return found
+
+    def short(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+        def read(number: str) -> Any:
+            if len(number) > _LONGEST_NUMBER:
+                raise WireError(f"{name} must have numbers of at most {_LONGEST_NUMBER} characters, not {len(number)}")
+            return kind(number)
+
+        return read
+
+    def refuse(constant: str) -> Any:
+        raise WireError(f"{name} must have finite numbers only, not {constant}")
+
+    try:
+        found = json.loads(
+            text, object_pairs_hook=unique, parse_int=short(int), parse_float=short(float), parse_constant=refuse
+        )
+    except json.JSONDecodeError:
+        raise WireError(f"{name} is not JSON") from None
+    except RecursionError:
+        raise WireError(f"{name} must be nested at most {_DEEPEST} deep") from None
+    level = [found]
+    for _ in range(_DEEPEST):
+        inside = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
+        level = [item for items in inside for item in items]
+    if any(isinstance(one, (dict, list)) for one in level):
+        raise WireError(f"{name} must be nested at most {_DEEPEST} deep")
+    return found
 
 
 def read_document(text: str | bytes) -> dict[str, Any]:

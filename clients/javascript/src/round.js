@@ -14,7 +14,8 @@ const HEAD = ["admission", "campaign", "epsilon"];
 const FIRST = ["channels", "round", "thresholds", "width"]; // all that version 0.1 wrote
 const FIELDS = [...FIRST, "answers", "kind", "share", "version"];
 const CHANNEL = ["certificate", "encoder", "key", "mechanism", "mechanism_id"];
-const MAX_CHANNELS = 2 ** 16;
+const MAX_CHANNELS = 2 ** 14; // times answers: the work of verifying a round
+const MAX_CHARACTERS = 2 ** 22;
 const MAX_WIDTH = 2 ** 16 - 1;
 
 /** A round whose claim was checked on this device. */
@@ -38,7 +39,7 @@ export class Round {
    * @param {{ limit?: number, campaign?: string }} [options] campaign: the one that was asked for, hexadecimal
    */
   static async read(text, { limit = Infinity, campaign } = {}) {
-    const announcement = parse(text, "announcement");
+    const announcement = parse(text, "announcement", MAX_CHARACTERS);
     const { campaign: named, admission, epsilon: claim, ...document } = fieldsOf(announcement, "announcement");
     for (const key of HEAD) if (!Object.hasOwn(announcement, key)) throw new WireError(`announcement lacks the field '${key}'`);
     if (typeof named !== "string" || !/^[0-9a-f]{32}$/.test(named)) throw new WireError("campaign must be 32 hexadecimal digits");
@@ -69,7 +70,8 @@ export class Round {
 
   /** What the answers of people reveal for whom this channel is drawn. @param {number} first */
   ratio(first) {
-    return this.answered(first).reduce((total, { mechanism }) => total.times(mechanism.certificate.ratio), new Ratio(1n));
+    const ratios = this.answered(first).map(({ mechanism }) => mechanism.certificate.ratio);
+    return new Ratio(ratios.reduce((n, ratio) => n * ratio.n, 1n), ratios.reduce((d, ratio) => d * ratio.d, 1n));
   }
 
   /** Bytes of one person's packed reports, filled with zeros to the longest. */
@@ -107,7 +109,7 @@ async function readDocument(document) {
   const channels = await Promise.all(listed.map(readChannel));
   if (new Set(channels.map(({ key }) => key)).size !== channels.length) throw new WireError("the channels of a round must have different keys");
   whole("round", number, 1, 2 ** 32 - 1);
-  whole("answers", answers, 1, channels.length);
+  whole("answers", answers, 1, Math.min(channels.length, Math.floor(MAX_CHANNELS / channels.length)));
   whole("width", fields.width, 1, MAX_WIDTH);
   return { number, share: real("share", share, 1), answers, ends, channels };
 }

@@ -5,6 +5,8 @@ export const VERSION = 1;
 export const MAX_ENTRIES = 2 ** 20;
 const MAX_DEPTH = 16;
 const MAX_CHARACTERS = 2 ** 24;
+const MAX_BRACKETS = 2 ** 18;
+const LONGEST_NUMBER = 40;
 
 /** @typedef {Record<string, any>} Document */
 
@@ -30,6 +32,9 @@ export const plain = (value) => (value instanceof Decimal ? value.value : value)
 export function parse(text, name, most = MAX_CHARACTERS) {
   if (typeof text !== "string") throw new WireError(`${name} must be the text that was received, not a ${typeof text}`);
   if (text.length > most) throw new WireError(`${name} must have at most ${most} characters, not ${text.length}`);
+  let brackets = 0;
+  for (let i = 0; i < text.length; i++) brackets += Number(text[i] === "[" || text[i] === "{");
+  if (brackets > MAX_BRACKETS) throw new WireError(`${name} must have at most ${MAX_BRACKETS} lists and objects`);
   try {
     JSON.parse(text);
   } catch {
@@ -38,7 +43,7 @@ export function parse(text, name, most = MAX_CHARACTERS) {
   const token = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s{}[\]:,"]+/g; // enough for a text that is JSON
   const next = () => /** @type {RegExpExecArray} */ (token.exec(text))[0];
   const value = (/** @type {string} */ one, /** @type {number} */ depth) => {
-    if (one !== "{" && one !== "[") return scalar(one);
+    if (one !== "{" && one !== "[") return scalar(one, name);
     if (depth === MAX_DEPTH) throw new WireError(`${name} must be nested at most ${MAX_DEPTH} deep`);
     /** @type {any[]} */
     const items = [];
@@ -54,9 +59,10 @@ export function parse(text, name, most = MAX_CHARACTERS) {
   return value(next(), 0);
 }
 
-/** @param {string} one */
-function scalar(one) {
+/** @param {string} one @param {string} name */
+function scalar(one, name) {
   if (!/^[-\d]/.test(one)) return JSON.parse(one);
+  if (one.length > LONGEST_NUMBER) throw new WireError(`${name} must have numbers of at most ${LONGEST_NUMBER} characters, not ${one.length}`);
   const number = Number(one) + 0; // -0 is 0
   if (/[.eE]/.test(one)) return new Decimal(Number(one), false);
   return Math.abs(number) > 2 ** 53 || `${number}` !== (one === "-0" ? "0" : one) ? new Decimal(number, true) : number;

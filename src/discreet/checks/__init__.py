@@ -1,6 +1,8 @@
-"""Public checks that every mechanism and every source of randomness must pass, yours too."""
+"""Public checks that every mechanism, every source of randomness and every device must pass, yours too."""
 
+from discreet.checks.adaptors import ProcessDevice, PythonDevice
 from discreet.checks.base import CheckFailed
+from discreet.checks.device import DeviceReport, check_device
 from discreet.checks.entropy import check_entropy
 from discreet.checks.exact import check_bytes, check_operator, check_values
 from discreet.checks.mechanism import (
@@ -18,9 +20,13 @@ __all__ = [
     "SIGNIFICANCE",
     "CheckFailed",
     "CheckReport",
+    "DeviceReport",
+    "ProcessDevice",
+    "PythonDevice",
     "check_audit",
     "check_bytes",
     "check_certificate",
+    "check_device",
     "check_documents",
     "check_entropy",
     "check_mechanism",

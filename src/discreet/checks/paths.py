@@ -15,10 +15,11 @@ import numpy as np
 from discreet import compiling
 from discreet.arrays import AnyArray, Words
 from discreet.checks.base import is_listable, require, some_inputs
+from discreet.domains import OUTSIDE
 from discreet.extras import has
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric
-from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
+from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.privacy.entropy import Entropy
 
 ROWS = 1 << 17

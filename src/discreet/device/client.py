@@ -141,7 +141,7 @@ class Campaign:
 
     def round(self, limit: Rational | None = None) -> VerifiedRound:
         """Fetch the open round and verify it; `PrivacyError` if it is less private than claimed or than ``limit``."""
-        found = VerifiedRound.read(self.collector.get(f"{self._path}/round"), limit)
+        found = VerifiedRound.read(self.collector.request("GET", f"{self._path}/round"), limit)
         if found.campaign.hex() != self.id:
             raise WireError("the collector answered for another campaign")
         return found

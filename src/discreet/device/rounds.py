@@ -48,7 +48,7 @@ class VerifiedRound:
 
     @classmethod
     def read(cls, document: Any, limit: Rational | None = None) -> "VerifiedRound":
-        """Check an announcement: every certificate again, the claim, the owner's limit, and the upload's layout."""
+        """Check an announcement, best as its text: every certificate, the claim, the owner's limit, the layout."""
         found = read_announcement(document)
         verified = cls(found.campaign, found.admission, found.epsilon, found.round)
         for channel in found.round.channels:

@@ -11,9 +11,13 @@ answers, ``width`` how long an entry of an upload is. The certificate is there f
 its own. An announcement adds ``campaign``, ``admission`` and the claimed ``epsilon`` of the whole round.
 
 Documents of version 0.1, which had no kind, are read as well.
+
+Devices read the text of an announcement, not what another parser made of it: a repeated key, a NaN, a fraction where a
+whole number is due, and a text that could exhaust the reader are refused (`discreet.wire.parse`). A text has at most
+2^22 characters, a person's reports at most 2^16 - 1 bytes, and channels times answers are at most 2^14, in Python and
+JavaScript.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,14 +25,18 @@ from typing import Any
 from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.messages.ids import ADMISSIONS, ID_BYTES
-from discreet.messages.uploads import entry_width
+from discreet.messages.uploads import MAX_WIDTH, entry_width
 from discreet.plans.assignment import shares, thresholds
 from discreet.plans.base import Channel, Round
 from discreet.plans.encoders import read_encoder, write_encoder
 from discreet.privacy.exact import EPSILON_MAX, TOTAL
+from discreet.wire import parse
 
 VERSION = 2
-MAX_CHANNELS = 1 << 16
+MAX_CHANNELS = 1 << 14
+"""The most channels of a round, times the answers of each person: the work of verifying it."""
+MAX_CHARACTERS = 1 << 22
+"""The longest text of an announcement that a device reads."""
 _ROUND = {"kind", "version", "round", "share", "answers", "width", "thresholds", "channels"}
 _CHANNEL = {"key", "mechanism", "mechanism_id", "encoder", "certificate"}
 _HEAD = {"campaign", "admission", "epsilon"}
@@ -78,7 +86,7 @@ def read_round(document: Any) -> Round:
     """
     fields = _upgraded(_object(document, "round"))
     _check_fields(fields, _ROUND, "round")
-    if fields["kind"] != "round" or fields["version"] != VERSION:
+    if fields["kind"] != "round" or fields["version"] != VERSION or isinstance(fields["version"], (bool, float)):
         raise WireError(
             f"document is a {fields['kind']!r} of version {fields['version']!r}; "
             f"this version of discreet reads a 'round' of version {VERSION}"
@@ -93,9 +101,9 @@ def read_round(document: Any) -> Round:
     if len({channel.key for channel in channels}) != len(channels):
         raise WireError("the channels of a round must have different keys")
     number = _whole("round", fields["round"], 1, (1 << 32) - 1)
-    answers = _whole("answers", fields["answers"], 1, len(channels))
+    answers = _whole("answers", fields["answers"], 1, min(len(channels), MAX_CHANNELS // len(channels)))
     asked = Round(number, channels, _real("share", fields["share"], 1.0), answers)
-    if _whole("width", fields["width"], 1, math.inf) != entry_width(asked):
+    if _whole("width", fields["width"], 1, MAX_WIDTH) != entry_width(asked):
         raise WireError(f"width must be {entry_width(asked)} for these mechanisms, not {fields['width']}")
     return asked
 
@@ -128,7 +136,12 @@ def announce(document: Mapping[str, Any], campaign: bytes, admission: str, epsil
 
 
 def read_announcement(document: Any) -> Announcement:
-    """Read what `announce` wrote; see `read_round` for what it refuses."""
+    """Read what `announce` wrote, as text or parsed; see `read_round` for what it refuses.
+
+    What a stranger sent must be given as its text: a parsed document no longer tells whether a key was repeated.
+    """
+    if isinstance(document, (str, bytes)):
+        document = parse(document, "announcement", MAX_CHARACTERS)
     fields = dict(_object(document, "announcement"))
     missing = sorted(_HEAD - set(fields))
     if missing:
@@ -136,7 +149,7 @@ def read_announcement(document: Any) -> Announcement:
     campaign, admission, epsilon = (fields.pop(key) for key in ("campaign", "admission", "epsilon"))
     if not isinstance(campaign, str) or len(campaign) != 2 * ID_BYTES or not set(campaign) <= set("0123456789abcdef"):
         raise WireError(f"campaign must be {2 * ID_BYTES} hexadecimal digits")
-    if admission not in ADMISSIONS:
+    if not isinstance(admission, str) or admission not in ADMISSIONS:
         raise WireError(f"admission must be one of {', '.join(ADMISSIONS)}, not {admission!r}")
     claimed = _real("epsilon", epsilon, EPSILON_MAX)
     return Announcement(bytes.fromhex(campaign), admission, claimed, read_round(fields))
