@@ -11,6 +11,7 @@ from discreet.cli.demo import wait
 from discreet.demo.collector import over_http
 from discreet.demo.run import Demo
 from discreet.errors import DiscreetError, MissingExtra
+from discreet.service.served import answer_page
 
 for module in ("alembic", "fastapi", "jinja2", "sqlalchemy", "uvicorn"):
     pytest.importorskip(module)
@@ -39,7 +40,9 @@ def test_the_collector_stays_open_with_its_pages(kept, monkeypatch, capsys):
         assert json.load(response)["status"] == "ok"
     campaign = kept.sections[0].facts["answers"][0]["campaign"]
     with urllib.request.urlopen(f"{kept.collector.url}/c/{campaign}") as response:
-        assert b"What do you earn in a year?" in response.read()
+        assert response.read() == answer_page()
+    with urllib.request.urlopen(f"{kept.collector.url}/api/campaigns/{campaign}") as response:
+        assert json.load(response)["question"] == "What do you earn in a year?"  # which the page asks for
     url = kept.collector.url
 
     def interrupt(self, timeout=None):
@@ -50,7 +53,7 @@ def test_the_collector_stays_open_with_its_pages(kept, monkeypatch, capsys):
     wait(kept)
     shown = capsys.readouterr().err
     assert f"{url}/#token=" in shown
-    assert f"{url}/c/{campaign}" in shown
+    assert f"{url}/c/{campaign}#round=1-" in shown
     assert kept.collector is None
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(f"{url}/health")

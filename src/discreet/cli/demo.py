@@ -94,7 +94,7 @@ def wait(asked: "Demo") -> None:
     try:
         shown.print(f"\nThe collector is open. Dashboard: [bold]{asked.collector.sign_in}[/bold]", soft_wrap=True)
         for answer in asked.sections[-1].facts["answers"]:
-            shown.print(f"  {answer['title']}: answer at {asked.collector.url}/c/{answer['campaign']}", soft_wrap=True)
+            shown.print(f"  {answer['title']}: answer at {asked.collector.url}{answer['link']}", soft_wrap=True)
         shown.print("Ctrl+C closes it and deletes everything.")
         Event().wait()
     except KeyboardInterrupt:

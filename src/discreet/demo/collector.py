@@ -101,7 +101,8 @@ def _ask(demo: Demo, running: "Embedded") -> Section:
             section.rows.append(Row(cells))
             answers.append(
                 {
-                    "campaign": campaign.id, "title": title, "truth": truth, "value": value, "interval": [low, high],
+                    "campaign": campaign.id, "link": campaign.progress()["link"],
+                    "title": title, "truth": truth, "value": value, "interval": [low, high],
                     "holds_truth": holds, "counted": receipt.counted, "seconds": seconds,
                     "alarm": bool(campaign.fit()["alarm"]),
                 }

@@ -61,4 +61,5 @@ export async function showPin(hash, number, pinned) {
   $("later").hidden = false;
   await new Promise((resolve) => ($("go-on").onclick = resolve));
   $("later").hidden = true;
+  $("title").focus(); // the button that had the focus is gone
 }
