@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.device.ledger import Ledger, PermanentAnswers, permanent_tag
 from discreet.errors import DiscreetError, PrivacyError
-from discreet.privacy.ledger import BudgetError, Loss
+from discreet.privacy.ledger import AnsweredBefore, BudgetError, Loss
 
 SECRET = bytes(range(32))
 
@@ -30,14 +30,17 @@ def test_ten_tenths_are_one_exactly():
     assert ledger.spent("b") == 0
 
 
-def test_every_round_costs_and_a_retry_does_not():
+def test_every_round_costs_and_no_id_is_charged_twice():
     ledger = Ledger(limit=3)
     for number in (1, 2):
-        ledger.charge("a", "wages", 1, round=number, report="id-1")
-    again = ledger.charge("a", "wages", 1, round=2, report="id-1")
-    assert again.cost == 0
-    assert "retry" in again.reason
+        ledger.charge("a", "wages", 1, round=number, report=f"id-{number}")
+    again = ledger.preview("a", "wages", 1, round=2, report="id-1")
+    assert not again.is_allowed
+    assert "charged before" in again.reason
+    with pytest.raises(AnsweredBefore, match="charged before"):
+        ledger.charge("b", "rents", 1, round=2, report="id-1")
     assert ledger.spent("a") == 2
+    assert ledger.spent("b") == 0
 
 
 def test_preview_shows_the_sum_and_charges_nothing():
@@ -59,7 +62,16 @@ def test_refuses_what_is_no_epsilon(bad):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"subject": ""}, {"campaign": 3}, {"round": 0}, {"round": True}, {"report": 1}, {"permanent": b"x"}]
+    "wrong",
+    [
+        {"subject": ""},
+        {"campaign": 3},
+        {"round": 0},
+        {"round": True},
+        {"round": 2**70},
+        {"report": 1},
+        {"permanent": b"x"},
+    ],
 )
 def test_refuses_wrong_fields(wrong):
     arguments = {"subject": "a", "campaign": "x", "epsilon": 1} | wrong
@@ -110,7 +122,7 @@ def test_file_is_read_back(tmp_path):
     after = Ledger(path)
     assert after.limit == 5
     assert after.to_dict() == before.to_dict()
-    assert after.preview("bob", "wages", 0.5, report="r1").cost == 0
+    assert not after.preview("bob", "wages", 0.5, report="r1").is_allowed
     assert after.preview("ann", "rents", 1, permanent="ab" * 16).cost == 0
     assert json.loads(path.read_text().splitlines()[0]) == {"discreet-ledger": 2, "limit": "5"}
     with pytest.raises(DiscreetError, match="was made with the limit 5"):
@@ -229,7 +241,7 @@ def test_a_file_of_version_1_is_read_and_continued(tmp_path):
     )
     ledger = Ledger(path)
     assert (ledger.limit, ledger.spent("a")) == (2, Fraction(1, 3))
-    assert ledger.preview("a", "wages", "1/3", report="r1").cost == 0
+    assert not ledger.preview("a", "wages", "1/3", report="r1").is_allowed
     ratio = dc.mechanism("duchi", epsilon=1).certificate.ratio
     ledger.charge("a", "rents", Loss(ratio))
     again = Ledger(path)

@@ -179,14 +179,13 @@ def answer(
     value: Annotated[
         str, typer.Argument(help="A number, a label or a JSON list of numbers; it stays on this machine.")
     ],
-    ledger: Annotated[Path, typer.Option(help="Your ledger; created if missing.")] = Path("ledger.jsonl"),
+    ledger: Annotated[Path, typer.Option(help="Your ledger; a new one needs --limit.")] = Path("ledger.jsonl"),
     limit: Annotated[float | None, typer.Option(help="The most ε you will spend over all campaigns.")] = None,
     ticket: Annotated[str | None, typer.Option(help="Your invitation ticket, if the campaign needs one.")] = None,
     url: Url = HERE,
     as_json: Json = False,
 ) -> None:
     """Take part: verify the campaign, charge your ledger, send one randomised report."""
-    from discreet.device.client import Outbox
     from discreet.device.ledger import Ledger
     from discreet.privacy.ledger import written
 
@@ -196,13 +195,15 @@ def answer(
         given = value
     kept = Ledger(ledger, limit)
     with connect(url, None) as collector:
-        outbox = Outbox(ledger.with_name(ledger.name + ".outbox"))
-        receipt = collector.campaign(campaign).answer(given, kept, ticket=ticket, outbox=outbox)
-    facts = {"round": receipt.round, "statuses": dict(receipt.statuses), "spent": written(kept.spent("me"))}
+        receipt = collector.campaign(campaign).answer(given, kept, ticket=ticket)
+    facts: dict[str, Any] = {"round": receipt.round, "statuses": dict(receipt.statuses)}
+    facts |= {"spent": written(kept.spent("me")), "is_replaced": bool(receipt.replaced)}
     if as_json:
         show_json(facts)
     else:
         typer.echo(f"{', '.join(receipt.statuses)}; epsilon spent in all: {float(kept.spent('me')):g}")
+        if receipt.replaced:
+            typer.echo("The value does not fit the question, so a constant was answered; the collector cannot see it.")
 
 
 def link_to(url: str, progress: dict[str, Any]) -> str | None:

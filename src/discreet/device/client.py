@@ -1,15 +1,15 @@
 """The client of a collector: fetch a campaign, verify it, privatise here, upload so that every report counts once.
 
 A report is charged to the owner's ledger and kept in the outbox before it leaves, and sent again with the same id until
-the collector has said what became of it: answering twice, or with fresh randomness for the same question, cannot happen
-by a lost connection.
+the collector has said what became of it (`discreet.device.transaction`): answering twice, or with fresh randomness for
+the same question, cannot happen by a lost connection, a crash or a second process.
 """
 
 import datetime
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ import numpy as np
 from discreet.arrays import Bytes
 from discreet.device.http import CollectorError, Connection
 from discreet.device.ledger import Ledger
-from discreet.device.outbox import Outbox
+from discreet.device.outbox import Kept, Outbox
 from discreet.device.rounds import VerifiedRound
-from discreet.errors import DiscreetError, PrivacyError, WireError
+from discreet.device.transaction import Transaction
+from discreet.errors import DiscreetError, WireError
 from discreet.messages.ids import ID_BYTES, ticket_id
 from discreet.messages.uploads import MEDIA_TYPE, report_ids, write_upload
 from discreet.plans.base import Plan
@@ -108,10 +109,14 @@ class Receipt:
         The round that they answered.
     statuses : Counter
         How many of each: accepted, replayed (counted before), or why not.
+    replaced : int
+        How many values could not be read (a text where a number is due, an unknown label), so that a constant was
+        answered instead. The collector does not see it; the app may tell the person.
     """
 
     round: int
     statuses: "Counter[str]"
+    replaced: int = 0
 
     @property
     def counted(self) -> int:
@@ -155,8 +160,13 @@ class Campaign:
         subject: str = "me",
         outbox: Outbox | None = None,
         entropy: Entropy | None = None,
+        simulation: bool = False,
     ) -> Receipt:
-        """Answer for one person: verify, charge the ledger, privatise, keep, send.
+        """Answer for one person: verify, then charge, draw and keep while nobody else has the ledger; then send.
+
+        Whether and what is sent does not depend on whether the value can be read: see `Receipt.replaced`. An answer
+        that was kept and not acknowledged is sent again, as it is; one that was charged is never drawn again
+        (`AnsweredBefore`).
 
         Parameters
         ----------
@@ -169,29 +179,29 @@ class Campaign:
         subject : str
             Whose account is charged.
         outbox : Outbox, optional
-            Where the report is kept until the collector has it. Reports that an earlier run left behind go first.
+            Where the report is kept until the collector has it; the ledger's own unless given. One that is given must
+            belong to this ledger alone.
         entropy : Entropy, optional
-            For tests; the operating system's unless given.
+            The operating system's unless given.
+        simulation : bool
+            Must be true if the entropy can be reproduced from a seed: such an answer protects nobody.
         """
-        if outbox is not None and outbox.has(self.id):
-            return self._deliver(outbox)
-        if any(entry["campaign"] == self.id for entry in ledger.account(subject).entries):
-            raise PrivacyError(f"{subject} has answered this campaign before; a campaign is answered once")
-        asked = self.round(ledger.limit)
-        sent = self._ids(asked, 1, None if ticket is None else [ticket])
-        known = _report_ids(asked, sent)
-        row = asked.privatize([value], known, entropy)
-        ledger.charge(subject, self.id, asked.loss(known[0]), round=asked.number, report=known[0].hex())
-        if outbox is None:
-            return self._send(asked.number, sent, row)
-        outbox.keep(self.id, asked.number, sent[0], row.tobytes())
-        return self._deliver(outbox)
+        source = system_entropy() if entropy is None else entropy
+        if source.reproducible and not simulation:
+            raise DiscreetError(
+                "entropy can be reproduced, so the answer would protect nobody; leave it out, or say simulation=True"
+            )
+        mine = Transaction(ledger, ledger.outbox if outbox is None else outbox, self.id, subject)
+        kept = mine.waiting()  # before anything is fetched; the transaction checks it again
+        if kept is None:
+            asked = self.round(ledger.limit)
+            sent = self._ids(asked, 1, None if ticket is None else [ticket])
+            kept = mine.answer(asked, _report_ids(asked, sent)[0], sent[0], value, source)
+        receipt = mine.deliver(kept, self._deliver)
+        return replace(receipt, replaced=int(kept.is_replaced))
 
-    def _deliver(self, outbox: Outbox) -> Receipt:
-        number, report_id, report = outbox.waiting(self.id)
-        receipt = self._send(number, [report_id], np.frombuffer(report, dtype=np.uint8).reshape(1, -1))
-        outbox.done(self.id)
-        return receipt
+    def _deliver(self, kept: Kept) -> Receipt:
+        return self._send(kept.round, [kept.sent], np.frombuffer(kept.report, dtype=np.uint8).reshape(1, -1))
 
     def submit(
         self,
@@ -202,27 +212,32 @@ class Campaign:
         batch: int = 1000,
         entropy: Entropy | None = None,
     ) -> Receipt:
-        """Answer for many people, each with an id of their own: for a gateway that holds their values, or a test."""
-        rows = np.asarray(values)
+        """Answer for many people, each with an id of their own: for a gateway that holds their values, or a test.
+
+        As on a device, a value that cannot be read is answered by a constant, and counted in `Receipt.replaced`. There
+        is no ledger: what each person spends is the gateway's to keep.
+        """
+        rows = values if isinstance(values, (list, tuple)) else np.asarray(values)
         asked = self.round(limit)
         statuses: Counter[str] = Counter()
+        replaced = 0
         for start in range(0, len(rows), batch):
             part = rows[start : start + batch]
             sent = self._ids(asked, len(part), None if tickets is None else tickets[start : start + batch])
-            packed = asked.privatize(part, _report_ids(asked, sent), entropy)
-            statuses += self._send(asked.number, sent, packed).statuses
-        return Receipt(asked.number, statuses)
+            made = asked.entries(part, _report_ids(asked, sent), entropy)
+            statuses += self._send(asked.number, sent, made.packed).statuses
+            replaced += int(made.replaced.sum())
+        return Receipt(asked.number, statuses, replaced)
 
     def _ids(self, asked: VerifiedRound, count: int, tickets: Sequence[str] | None) -> list[bytes]:
         if asked.admission == "invited":
             if tickets is None or len(tickets) != count:
                 raise DiscreetError(f"the campaign needs one invitation ticket per answer: {count}")
-            return [bytes.fromhex(ticket) for ticket in tickets]
+            return _id_bytes(tickets, count, "ticket must be 32 hexadecimal digits")
         if asked.admission == "issued":
-            given = [bytes.fromhex(one) for one in self.collector.post(f"{self._path}/ids", {"count": count})["ids"]]
-            if len(given) != count or {len(one) for one in given} != {ID_BYTES}:
-                raise WireError(f"the collector did not hand out {count} ids of {ID_BYTES} bytes")
-            return given
+            found = self.collector.post(f"{self._path}/ids", {"count": count})
+            given = found.get("ids") if isinstance(found, dict) else None
+            return _id_bytes(given, count, f"the collector did not hand out {count} ids of {ID_BYTES} bytes")
         return [system_entropy().report_id() for _ in range(count)]
 
     def _send(self, number: int, ids: Sequence[bytes], rows: Bytes) -> Receipt:
@@ -262,9 +277,13 @@ class Campaign:
 
 def upload(collector: Collector, body: bytes, number: int) -> Receipt:
     """Send an upload until the collector has said what became of it."""
-    found = json.loads(collector.request("POST", "/api/reports", body, MEDIA_TYPE))
-    statuses = Counter(one["status"] for one in found["statuses"])
-    statuses["accepted"] += found["accepted"]
+    data = collector.request("POST", "/api/reports", body, MEDIA_TYPE)
+    try:
+        found = json.loads(data)
+        statuses = Counter(str(one["status"]) for one in found["statuses"])
+        statuses["accepted"] += int(found["accepted"])
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        raise WireError("the collector did not say what became of the reports") from None
     return Receipt(number, +statuses)
 
 
@@ -272,3 +291,12 @@ def _report_ids(asked: VerifiedRound, sent: Iterable[bytes]) -> list[bytes]:
     if asked.admission == "invited":
         return [ticket_id(asked.campaign, one) for one in sent]
     return list(sent)
+
+
+def _id_bytes(texts: Any, count: int, sentence: str) -> list[bytes]:
+    """Return ids or tickets as bytes, or raise an error of this sentence."""
+    digits = set("0123456789abcdefABCDEF")
+    is_list = isinstance(texts, (list, tuple)) and len(texts) == count
+    if not is_list or not all(isinstance(t, str) and len(t) == 2 * ID_BYTES and set(t) <= digits for t in texts):
+        raise WireError(sentence)
+    return [bytes.fromhex(text) for text in texts]

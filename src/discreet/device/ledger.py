@@ -6,18 +6,24 @@ refused. The arithmetic is that of `discreet.privacy.ledger`.
 The file is JSON lines, append-only. A line is written with one system call and flushed to disk before the answer goes
 out. A last line that a crash cut short was never acknowledged: it is dropped, with a warning. Files of version 0.1 are
 read and continued.
+
+Whoever charges holds the ledger alone (`Ledger.transaction`): one thread of one process at a time, for the file and for
+the outbox beside it. A file that is missing is never made again without being told its limit.
 """
 
 import hashlib
 import hmac
 import json
+import math
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from discreet.device.outbox import Outbox, sync_folder
 from discreet.errors import DiscreetError
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.entropy import Entropy, _value_bytes
@@ -25,18 +31,31 @@ from discreet.privacy.ledger import Accounts, Composition, Cost, Loss, Rational,
 
 VERSION = 2
 """Version of the file. Entries of version 1 have claims only."""
+_NEEDED = (
+    "; if there was a ledger, restore it, because it holds what was spent. A new one needs its limit: "
+    "Ledger(path, limit=…), or limit=math.inf for none"
+)
 _FIELDS = {"subject", "campaign", "round", "epsilon", "ratio", "report", "permanent"}
 
 
 class Ledger(Accounts):
     """What people have spent, and what they may still spend; in memory, or durable in a file.
 
+    Threads may share a ledger, and processes its file.
+
     Parameters
     ----------
     path : path, optional
-        JSON-lines file, created if it does not exist. In memory unless given.
+        JSON-lines file. In memory unless given.
     limit : number or fraction, optional
-        The most that one person may spend. For an existing file it must be what the file says.
+        The most that one person may spend; ``math.inf`` for no limit. A file that does not exist is made only if a
+        limit is given: otherwise a lost ledger would come back without its limit. For an existing file it must be what
+        the file says.
+
+    Attributes
+    ----------
+    outbox : Outbox
+        Reports that wait to be acknowledged: in memory, or in the file ``<path>.outbox``.
 
     Examples
     --------
@@ -52,17 +71,39 @@ class Ledger(Accounts):
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, limit: Rational | None = None) -> None:
-        super().__init__(limit)
+        is_given, is_unlimited = limit is not None, isinstance(limit, float) and limit == math.inf
+        super().__init__(None if is_unlimited else limit)
         self.path = None if path is None else Path(path)
+        self.outbox = Outbox(None if self.path is None else self.path.with_name(self.path.name + ".outbox"))
         self.warnings: list[str] = []
+        self._mutex, self._file = threading.RLock(), 0
         self._offset = 0
         self._descriptor: int | None = None
         if self.path is None:
             return
-        with self._locked(self.path):
+        with self._mutex, self._locked(self.path, os.O_CREAT if is_given else 0):
             self._catch_up()
+            if self._offset == 0 and not is_given:
+                raise DiscreetError(f"{self.path} is empty{_NEEDED}")
             if self._offset == 0:
                 self._append({"discreet-ledger": VERSION, "limit": None if self.limit is None else str(self.limit)})
+                sync_folder(self.path)
+            elif is_unlimited and self.limit is not None:
+                raise DiscreetError(f"limit is infinite; {self.path} was made with the limit {shown(self.limit)}")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the ledger and its outbox alone: no other thread or process charges, keeps or forgets meanwhile.
+
+        What others have written is read first. Within it, `charge` may be called.
+        """
+        with self._mutex:
+            if self.path is None or self._descriptor is not None:  # in memory, or held by this thread already
+                yield
+                return
+            with self._locked(self.path):
+                self._catch_up()
+                yield
 
     def charge(
         self,
@@ -74,7 +115,10 @@ class Ledger(Accounts):
         report: str = "",
         permanent: str = "",
     ) -> Composition:
-        """Charge an answer, durably, before it is sent; raise `BudgetError` and charge nothing if it is too much.
+        """Charge an answer, durably, before it is drawn; raise `BudgetError` and charge nothing if it is too much.
+
+        An id that was charged before raises `AnsweredBefore`: what was drawn for it may be sent again, as it is, but
+        nothing is drawn for it twice.
 
         Parameters
         ----------
@@ -85,14 +129,11 @@ class Ledger(Accounts):
         round : int
             Of the campaign; each round is charged.
         report : str
-            Id of the report, if there is one: the same id is not charged twice.
+            Id of the report, if there is one: no id is charged twice, whoever answers what.
         permanent : str
             For permanent answers: what `permanent_tag` returns for the value. The same tag is not charged twice.
         """
-        if self.path is None:
-            return super().charge(subject, campaign, epsilon, round=round, report=report, permanent=permanent)
-        with self._locked(self.path):
-            self._catch_up()  # other processes may have charged meanwhile
+        with self.transaction():
             return super().charge(subject, campaign, epsilon, round=round, report=report, permanent=permanent)
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,8 +143,11 @@ class Ledger(Accounts):
     # -- the file -----------------------------------------------------------------------------------------
 
     @contextmanager
-    def _locked(self, path: Path) -> Iterator[None]:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    def _locked(self, path: Path, create: int = 0) -> Iterator[None]:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | create, 0o600)
+        except FileNotFoundError:
+            raise DiscreetError(f"{path} does not exist{_NEEDED}") from None
         try:
             try:
                 import fcntl
@@ -111,7 +155,10 @@ class Ledger(Accounts):
                 pass
             else:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
-            self._descriptor = descriptor
+            file = os.fstat(descriptor).st_ino
+            if self._file not in (0, file) or not path.exists() or path.stat().st_ino != file:
+                raise DiscreetError(f"{path} is another file than before; a ledger that is in use is never replaced")
+            self._file, self._descriptor = file, descriptor
             yield
         finally:
             self._descriptor = None

@@ -29,6 +29,20 @@ class BudgetError(PrivacyError):
     """An answer that would exceed a person's limit; it is not given."""
 
 
+class AnsweredBefore(PrivacyError):
+    """An answer that was given before; it is never drawn again, because fresh noise would reveal more."""
+
+
+class AnswerLost(AnsweredBefore):
+    """An answer that was charged before, and whose report is not there to be sent."""
+
+
+KNOWN = "this report id was charged before; it never gets a second report"
+"""Why an answer under a known id is refused."""
+MOST_ROUNDS = (1 << 32) - 1
+"""The largest number of a round; it has four bytes in an upload."""
+
+
 def rational(epsilon: Rational, name: str = "epsilon") -> Fraction:
     """Return epsilon as an exact fraction; a float is read as it is written (0.1 is one tenth).
 
@@ -108,11 +122,11 @@ class Composition:
     Attributes
     ----------
     before, cost, after : Fraction
-        Spent so far, by this answer, and then. ``cost`` is 0 for a retry or a repeated permanent answer.
+        Spent so far, by this answer, and then. ``cost`` is 0 for a repeated permanent answer.
     limit : Fraction or None
         The most that the person may spend.
     is_allowed : bool
-        Whether the limit is kept.
+        Whether the limit is kept, and the report's id was never charged before.
     reason : str
         Why it costs what it costs.
     """
@@ -185,7 +199,6 @@ class Account:
 
     loss: Loss = field(default_factory=Loss)
     entries: list[dict[str, Any]] = field(default_factory=list)
-    answers: set[tuple[str, int, str]] = field(default_factory=set)
     permanent: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -197,8 +210,6 @@ class Account:
         """Add an entry that was charged."""
         self.loss += loss_of(entry)
         self.entries.append(entry)
-        if entry["report"]:
-            self.answers.add((entry["campaign"], entry["round"], entry["report"]))
         if entry["permanent"]:
             self.permanent.add((entry["campaign"], entry["permanent"]))
 
@@ -220,6 +231,7 @@ class Accounts:
     def __init__(self, limit: Rational | None = None) -> None:
         self.limit = None if limit is None else rational(limit, "limit")
         self._accounts: dict[str, Account] = {}
+        self._reports: set[str] = set()
 
     @property
     def subjects(self) -> list[str]:
@@ -229,6 +241,10 @@ class Accounts:
     def account(self, subject: str) -> Account:
         """Return a person's account (an empty one for a new person)."""
         return self._accounts.get(subject, Account())
+
+    def has_answered(self, subject: str, campaign: str) -> bool:
+        """Whether a person was charged for a campaign, in whatever round."""
+        return any(entry["campaign"] == campaign for entry in self.account(subject).entries)
 
     def spent(self, subject: str) -> Fraction:
         """Return what a person has spent."""
@@ -252,20 +268,21 @@ class Accounts:
         for name, text in (("subject", subject), ("campaign", campaign)):
             if not isinstance(text, str) or not text:
                 raise DiscreetError(f"{name} must be a text that is not empty, not {text!r}")
-        if isinstance(round, bool) or not isinstance(round, int) or round < 1:
-            raise DiscreetError(f"round must be a whole number from 1, not {round!r}")
+        if isinstance(round, bool) or not isinstance(round, int) or not 1 <= round <= MOST_ROUNDS:
+            raise DiscreetError(f"round must be a whole number from 1 to {MOST_ROUNDS}, not {round!r}")
         if not isinstance(report, str) or not isinstance(permanent, str):
             raise DiscreetError("report and permanent must be texts: an id, and what `permanent_tag` returns")
         cost, reason = _loss(epsilon), "a fresh answer"
         account = self.account(subject)
-        if report and (campaign, round, report) in account.answers:
-            cost, reason = Loss(), "the same report again: a retry"
+        is_known = bool(report) and report in self._reports
+        if is_known:
+            reason = KNOWN
         elif permanent and (campaign, permanent) in account.permanent:
             cost, reason = Loss(), "the permanent answer to a value that was charged before"
         elif permanent:
             reason = "the permanent answer to a new value"
         after = account.loss + cost
-        allowed = self.limit is None or not cost or after.within(self.limit)
+        allowed = not is_known and (self.limit is None or not cost or after.within(self.limit))
         return Composition(
             subject, campaign, round, account.spent, cost.total, after.total, self.limit, allowed, reason
         )
@@ -280,7 +297,10 @@ class Accounts:
         report: str = "",
         permanent: str = "",
     ) -> Composition:
-        """Charge an answer before it is sent; raise `BudgetError` and charge nothing if it is too much.
+        """Charge an answer before it is drawn; raise `BudgetError` and charge nothing if it is too much.
+
+        An id that was charged before raises `AnsweredBefore`: what was drawn for it may be sent again, as it is, but
+        nothing is drawn for it twice.
 
         Parameters
         ----------
@@ -291,11 +311,13 @@ class Accounts:
         round : int
             Of the campaign; each round is charged.
         report : str
-            Id of the report, if there is one: the same id is not charged twice.
+            Id of the report, if there is one: no id is charged twice, whoever answers what.
         permanent : str
             For permanent answers: what `permanent_tag` returns for the value. The same tag is not charged twice.
         """
         found = self.preview(subject, campaign, epsilon, round=round, report=report, permanent=permanent)
+        if found.reason == KNOWN:
+            raise AnsweredBefore(KNOWN)
         if not found.is_allowed:
             raise BudgetError(str(found))
         if found.cost:
@@ -318,6 +340,8 @@ class Accounts:
 
     def _add(self, entry: dict[str, Any]) -> None:
         self._accounts.setdefault(entry["subject"], Account()).add(entry)
+        if entry["report"]:
+            self._reports.add(entry["report"])
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values: one row per person."""
