@@ -5,7 +5,7 @@ import { DiscreetError, PrivacyError, WireError } from "./errors.js";
 import { Ratio, TOTAL } from "./exact.js";
 import { Mechanism } from "./mechanism.js";
 import { channelOf } from "./upload.js";
-import { parse, plain } from "./wire.js";
+import { canonical, parse, plain } from "./wire.js";
 
 /** @typedef {{ key: string, mechanism: Mechanism, encoder: { encode(value: any): number }, document: any }} Channel */
 
@@ -53,6 +53,7 @@ export class Round {
     }
     for (const first of round.channels.keys()) {
       const ratio = round.ratio(first);
+      if (ratio.n === ratio.d) throw new WireError("what one person answers reveals nothing, so it need not be asked");
       if (!ratio.within(epsilon)) {
         throw new PrivacyError(`what one person answers has epsilon ${ratio.epsilon}; the campaign claims ${epsilon}`);
       }
@@ -106,7 +107,9 @@ async function readDocument(document) {
   ends.forEach((end) => whole("thresholds", end, 0, TOTAL));
   if (ends.at(-1) !== TOTAL || ends.some((end, i) => end < (ends[i - 1] ?? 0))) throw new WireError("thresholds must not fall, and the last one must be 2^48");
   if (!Array.isArray(listed) || listed.length !== ends.length) throw new WireError(`the round must have as many channels as thresholds, ${ends.length}`);
-  const channels = await Promise.all(listed.map(readChannel));
+  /** Attributes that are asked alike share a mechanism, which is certified once. @type {Map<string, Promise<Mechanism>>} */
+  const known = new Map();
+  const channels = await Promise.all(listed.map((one) => readChannel(one, known)));
   if (new Set(channels.map(({ key }) => key)).size !== channels.length) throw new WireError("the channels of a round must have different keys");
   whole("round", number, 1, 2 ** 32 - 1);
   whole("answers", answers, 1, Math.min(channels.length, Math.floor(MAX_CHANNELS / channels.length)));
@@ -114,11 +117,13 @@ async function readDocument(document) {
   return { number, share: real("share", share, 1), answers, ends, channels };
 }
 
-/** @param {any} one @returns {Promise<Channel>} */
-async function readChannel(one) {
+/** @param {any} one @param {Map<string, Promise<Mechanism>>} known @returns {Promise<Channel>} */
+async function readChannel(one, known) {
   const { key, mechanism: document, mechanism_id, encoder } = exactly(fieldsOf(one, "channel"), CHANNEL, "channel");
   if (typeof key !== "string") throw new WireError("the key of a channel must be a text");
-  const mechanism = await Mechanism.fromParsed(fieldsOf(document, "mechanism"));
+  const text = canonical(fieldsOf(document, "mechanism"));
+  if (!known.has(text)) known.set(text, Mechanism.fromParsed(document));
+  const mechanism = await /** @type {Promise<Mechanism>} */ (known.get(text));
   if (mechanism_id !== mechanism.id) throw new WireError(`channel '${key}': mechanism_id is not that of its mechanism`);
   try {
     const made = readEncoder(encoder);

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Bytes
-from discreet.errors import DiscreetError, PrivacyError
+from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.messages.rounds import read_announcement
 from discreet.messages.uploads import entry_width, pieces, report_ids
@@ -57,6 +57,8 @@ class VerifiedRound:
                 raise PrivacyError(f"channel {channel.key} has epsilon {own}; the campaign claims {found.epsilon}")
         for first in range(len(found.round.channels)):
             loss = verified._loss(first)
+            if loss.ratio == 1:
+                raise WireError("what one person answers reveals nothing, so it need not be asked")
             if not loss.within(Fraction(found.epsilon)):
                 raise PrivacyError(
                     f"what one person answers has epsilon {shown(loss.total)}; the campaign claims {found.epsilon}"

@@ -18,6 +18,7 @@ whole number is due, and a text that could exhaust the reader are refused (`disc
 JavaScript.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -95,8 +96,9 @@ def read_round(document: Any) -> Round:
     listed = fields["channels"]
     if not isinstance(listed, list) or len(listed) != len(ends):
         raise WireError(f"the round must have as many channels as thresholds, {len(ends)}")
+    known: dict[str, Mechanism] = {}  # attributes that are asked alike share a mechanism, which is certified once
     channels = tuple(
-        _read_channel(_object(one, "channel"), share) for one, share in zip(listed, shares(ends), strict=True)
+        _read_channel(_object(one, "channel"), share, known) for one, share in zip(listed, shares(ends), strict=True)
     )
     if len({channel.key for channel in channels}) != len(channels):
         raise WireError("the channels of a round must have different keys")
@@ -162,13 +164,17 @@ def _upgraded(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"kind": "round", "version": VERSION, "share": 1.0, "answers": 1} | dict(fields)
 
 
-def _read_channel(fields: Mapping[str, Any], share: float) -> Channel:
+def _read_channel(fields: Mapping[str, Any], share: float, known: dict[str, Mechanism]) -> Channel:
     _check_fields(fields, _CHANNEL, "channel")
     key = fields["key"]
     if not isinstance(key, str):
         raise WireError(f"the key of a channel must be a text, not {key!r}")
     try:
-        mechanism = Mechanism.from_document(dict(_object(fields["mechanism"], "mechanism")))
+        document = dict(_object(fields["mechanism"], "mechanism"))
+        text = json.dumps(document, sort_keys=True)
+        if text not in known:
+            known[text] = Mechanism.from_document(document)
+        mechanism = known[text]
         channel = Channel(key, mechanism, read_encoder(fields["encoder"]), share)  # refuses what is not total
     except (WireError, PrivacyError):
         raise
