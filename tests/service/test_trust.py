@@ -84,6 +84,24 @@ def test_every_round_has_a_public_hash(site):
     assert get(site, f"/api/campaigns/{'0' * 32}/rounds")[0] == 404
 
 
+def test_the_python_client_refuses_another_round_than_that_of_the_link(site, tmp_path):
+    made = site.collector().create(mean(), "Pinned", minimum=1, admission="invited")
+    link = f"{site.url}{made.progress()['link']}&ticket={made.invite(1)[0]}"
+    number, digest = pin_of(made.progress()["link"])
+    assert made.round(pin=f"{number}-{digest}").number == 1
+    for wrong in (f"{number}-{digest[::-1]}", f"2-{digest}", "", "1-"):
+        with pytest.raises(dc.PrivacyError, match="not the one that the link was made for"):
+            made.round(pin=wrong)
+    command = ["--ledger", str(tmp_path / "ledger.jsonl"), "--limit", "2", "--json"]
+    other = link.replace(digest, digest[::-1])
+    refused = CliRunner().invoke(app, ["campaign", "answer", other, "42", *command])
+    assert refused.exit_code == 2
+    assert "not the one that the link was made for" in refused.stderr
+    assert dc.Ledger(tmp_path / "ledger.jsonl", 2).spent("me") == 0
+    done = CliRunner().invoke(app, ["campaign", "answer", link, "42", *command])
+    assert json.loads(done.stdout)["statuses"] == {"accepted": 1}, done.output
+
+
 # -- the files --------------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,8 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
 import typer
 
@@ -173,9 +174,15 @@ def invite(
         typer.echo("\n".join(invited if links else tickets))
 
 
-@group.command("answer", epilog=examples("discreet campaign answer ID 42 --ledger ledger.jsonl --limit 2"))
+@group.command(
+    "answer",
+    epilog=examples(
+        "discreet campaign answer ID 42 --ledger ledger.jsonl --limit 2",
+        "discreet campaign answer 'https://collector.example/c/ID#round=1-HASH' 42",
+    ),
+)
 def answer(
-    campaign: Identifier,
+    campaign: Annotated[str, typer.Argument(help="The campaign's id, or the link you were sent.")],
     value: Annotated[
         str, typer.Argument(help="A number, a label or a JSON list of numbers; it stays on this machine.")
     ],
@@ -185,7 +192,10 @@ def answer(
     url: Url = HERE,
     as_json: Json = False,
 ) -> None:
-    """Take part: verify the campaign, charge your ledger, send one randomised report."""
+    """Take part: verify the campaign, charge your ledger, send one randomised report.
+
+    With a link, the round is compared with the link's hash, and another round is refused.
+    """
     from discreet.device.ledger import Ledger
     from discreet.privacy.ledger import written
 
@@ -193,9 +203,10 @@ def answer(
         given = json.loads(value)
     except ValueError:
         given = value
+    link = read_link(campaign)
     kept = Ledger(ledger, limit)
-    with connect(url, None) as collector:
-        receipt = collector.campaign(campaign).answer(given, kept, ticket=ticket)
+    with connect(link.url or url, None) as collector:
+        receipt = collector.campaign(link.campaign).answer(given, kept, ticket=ticket or link.ticket, pin=link.pin)
     facts: dict[str, Any] = {"round": receipt.round, "statuses": dict(receipt.statuses)}
     facts |= {"spent": written(kept.spent("me")), "is_replaced": bool(receipt.replaced)}
     if as_json:
@@ -204,6 +215,31 @@ def answer(
         typer.echo(f"{', '.join(receipt.statuses)}; epsilon spent in all: {float(kept.spent('me')):g}")
         if receipt.replaced:
             typer.echo("The value does not fit the question, so a constant was answered; the collector cannot see it.")
+
+
+class Link(NamedTuple):
+    """What a link to an answer page says."""
+
+    campaign: str
+    url: str | None = None
+    pin: str | None = None
+    ticket: str | None = None
+
+
+def read_link(text: str) -> Link:
+    """Read a link; a text that is none is a campaign's id.
+
+    Examples
+    --------
+    >>> read_link("https://collector.example/c/0a#round=1-ff&ticket=b2")
+    Link(campaign='0a', url='https://collector.example', pin='1-ff', ticket='b2')
+    """
+    if "://" not in text:
+        return Link(text)
+    parts = urlsplit(text)
+    said = dict(parse_qsl(parts.fragment))
+    campaign = parts.path.removeprefix("/c/")
+    return Link(campaign, f"{parts.scheme}://{parts.netloc}", said.get("round"), said.get("ticket"))
 
 
 def link_to(url: str, progress: dict[str, Any]) -> str | None:

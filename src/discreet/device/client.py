@@ -6,6 +6,7 @@ the same question, cannot happen by a lost connection, a crash or a second proce
 """
 
 import datetime
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ from discreet.device.ledger import Ledger
 from discreet.device.outbox import Kept, Outbox
 from discreet.device.rounds import VerifiedRound
 from discreet.device.transaction import Transaction
-from discreet.errors import DiscreetError, WireError
+from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.messages.ids import ID_BYTES, ticket_id
 from discreet.messages.uploads import MEDIA_TYPE, report_ids, write_upload
 from discreet.plans.base import Plan
@@ -144,11 +145,21 @@ class Campaign:
         """Return title, question, dates and state."""
         return dict(self.collector.get(self._path))
 
-    def round(self, limit: Rational | None = None) -> VerifiedRound:
-        """Fetch the open round and verify it; `PrivacyError` if it is less private than claimed or than ``limit``."""
-        found = VerifiedRound.read(self.collector.request("GET", f"{self._path}/round"), limit)
+    def round(self, limit: Rational | None = None, pin: str | None = None) -> VerifiedRound:
+        """Fetch the open round and verify it.
+
+        Raises `PrivacyError` if it is less private than claimed or than ``limit``, or if it is not the one that a link
+        was made for: ``pin`` is what follows ``round=`` in the link, its number and the SHA-256 of its announcement.
+        """
+        text = self.collector.request("GET", f"{self._path}/round")
+        found = VerifiedRound.read(text, limit)
         if found.campaign.hex() != self.id:
             raise WireError("the collector answered for another campaign")
+        if pin is not None and pin != f"{found.number}-{hashlib.sha256(text).hexdigest()}":
+            raise PrivacyError(
+                f"round {found.number} is not the one that the link was made for; ask for a new link, and tell whoever "
+                "gave you this one"
+            )
         return found
 
     def answer(
@@ -157,6 +168,7 @@ class Campaign:
         ledger: Ledger,
         *,
         ticket: str | None = None,
+        pin: str | None = None,
         subject: str = "me",
         outbox: Outbox | None = None,
         entropy: Entropy | None = None,
@@ -176,6 +188,8 @@ class Campaign:
             Charged what the answer reveals, exactly. Its limit is the owner's; a campaign is answered once.
         ticket : str, optional
             The invitation, where one is needed.
+        pin : str, optional
+            The round that a link was made for; another one is refused (see `round`).
         subject : str
             Whose account is charged.
         outbox : Outbox, optional
@@ -194,7 +208,7 @@ class Campaign:
         mine = Transaction(ledger, ledger.outbox if outbox is None else outbox, self.id, subject)
         kept = mine.waiting()  # before anything is fetched; the transaction checks it again
         if kept is None:
-            asked = self.round(ledger.limit)
+            asked = self.round(ledger.limit, pin)
             sent = self._ids(asked, 1, None if ticket is None else [ticket])
             kept = mine.answer(asked, _report_ids(asked, sent)[0], sent[0], value, source)
         receipt = mine.deliver(kept, self._deliver)
