@@ -32,7 +32,9 @@ WHOLE = (
 )  # fmt: skip
 """Folders and files that need an extra as a whole."""
 
-collect_ignore = [] if find_spec("flwr") else ["src/discreet/federated/flower.py"]
+collect_ignore = (
+    [] if find_spec("flwr") else ["src/discreet/federated/flower.py", "benchmarks/src/discreet_benchmarks/flower.py"]
+)
 
 
 def pytest_addoption(parser):
