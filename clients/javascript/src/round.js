@@ -15,6 +15,7 @@ const FIRST = ["channels", "round", "thresholds", "width"]; // all that version 
 const FIELDS = [...FIRST, "answers", "kind", "share", "version"];
 const CHANNEL = ["certificate", "encoder", "key", "mechanism", "mechanism_id"];
 const MAX_CHANNELS = 2 ** 14; // times answers: the work of verifying a round
+const MAX_REPORTS = 2 ** 18; // of different mechanisms for numbers
 const MAX_CHARACTERS = 2 ** 22;
 const MAX_WIDTH = 2 ** 16 - 1;
 
@@ -110,6 +111,8 @@ async function readDocument(document) {
   /** Attributes that are asked alike share a mechanism, which is certified once. @type {Map<string, Promise<Mechanism>>} */
   const known = new Map();
   const channels = await Promise.all(listed.map((one) => readChannel(one, known)));
+  const listedReports = (await Promise.all(known.values())).reduce((sum, one) => sum + (one.numeric ? Number(one.alphabet) : 0), 0);
+  if (listedReports > MAX_REPORTS) throw new WireError(`mechanisms for numbers must have at most ${MAX_REPORTS} reports together`);
   if (new Set(channels.map(({ key }) => key)).size !== channels.length) throw new WireError("the channels of a round must have different keys");
   whole("round", number, 1, 2 ** 32 - 1);
   whole("answers", answers, 1, Math.min(channels.length, Math.floor(MAX_CHANNELS / channels.length)));

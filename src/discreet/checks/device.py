@@ -18,9 +18,9 @@ from typing import Any
 
 from discreet.checks.adaptors import ODD, Device, Odd, PythonDevice, Reply
 from discreet.checks.base import CheckFailed
-from discreet.checks.fuzz import Dice, Hostile, channels, honest, hostile
+from discreet.checks.fuzz import WAGE, Dice, Hostile, channels, honest, hostile
 from discreet.domains import Categories
-from discreet.mechanisms.shapes.window import flat_weights
+from discreet.mechanisms.shapes.window import flat_weights, flat_window
 from discreet.plans.base import Channel
 from discreet.plans.encoders import Attribute, RangeEncoder
 from discreet.privacy.exact import TOTAL, exp_below
@@ -354,6 +354,8 @@ def _loose() -> Iterator[tuple[str, str]]:
             encoder={"kind": "bucket", "interval": {"low": 0, "high": 1}, "bins": 1 << 24},
         ),
     )
+    windows = tuple(Channel(f"w{i}", flat_window(f"w{i}", 1.0, 40_001, 25_533), WAGE) for i in range(5))
+    yield "five different windows of 2^16 reports", json.dumps(honest(windows))
     yield "a text of 20 MB", text + " " * (20 << 20)
     yield (
         "a list of 5 million lists",

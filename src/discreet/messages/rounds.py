@@ -14,8 +14,8 @@ Documents of version 0.1, which had no kind, are read as well.
 
 Devices read the text of an announcement, not what another parser made of it: a repeated key, a NaN, a fraction where a
 whole number is due, and a text that could exhaust the reader are refused (`discreet.wire.parse`). A text has at most
-2^22 characters, a person's reports at most 2^16 - 1 bytes, and channels times answers are at most 2^14, in Python and
-JavaScript.
+2^22 characters, a person's reports at most 2^16 - 1 bytes, channels times answers are at most 2^14, and the different
+mechanisms for numbers have at most 2^18 reports together, in Python and JavaScript.
 """
 
 import json
@@ -36,6 +36,8 @@ from discreet.wire import parse
 VERSION = 2
 MAX_CHANNELS = 1 << 14
 """The most channels of a round, times the answers of each person: the work of verifying it."""
+MAX_REPORTS = 1 << 18
+"""The most reports of a round's different mechanisms for numbers together: they are certified one by one."""
 MAX_CHARACTERS = 1 << 22
 """The longest text of an announcement that a device reads."""
 _ROUND = {"kind", "version", "round", "share", "answers", "width", "thresholds", "channels"}
@@ -96,7 +98,7 @@ def read_round(document: Any) -> Round:
     listed = fields["channels"]
     if not isinstance(listed, list) or len(listed) != len(ends):
         raise WireError(f"the round must have as many channels as thresholds, {len(ends)}")
-    known: dict[str, Mechanism] = {}  # attributes that are asked alike share a mechanism, which is certified once
+    known = _Mechanisms()
     channels = tuple(
         _read_channel(_object(one, "channel"), share, known) for one, share in zip(listed, shares(ends), strict=True)
     )
@@ -164,17 +166,32 @@ def _upgraded(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"kind": "round", "version": VERSION, "share": 1.0, "answers": 1} | dict(fields)
 
 
-def _read_channel(fields: Mapping[str, Any], share: float, known: dict[str, Mechanism]) -> Channel:
+class _Mechanisms:
+    """The different mechanisms of a round: attributes that are asked alike share one, which is certified once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Mechanism] = {}
+        self._reports = 0
+
+    def read(self, document: dict[str, Any]) -> Mechanism:
+        """Return the mechanism of a document; refuse a round that would take long to verify."""
+        text = json.dumps(document, sort_keys=True)
+        if text not in self._known:
+            mechanism = self._known[text] = Mechanism.from_document(document)
+            self._reports += mechanism.alphabet if mechanism.numeric else 0
+            if self._reports > MAX_REPORTS:
+                raise WireError(f"mechanisms for numbers must have at most {MAX_REPORTS} reports together")
+        return self._known[text]
+
+
+def _read_channel(fields: Mapping[str, Any], share: float, known: "_Mechanisms") -> Channel:
     _check_fields(fields, _CHANNEL, "channel")
     key = fields["key"]
     if not isinstance(key, str):
         raise WireError(f"the key of a channel must be a text, not {key!r}")
     try:
         document = dict(_object(fields["mechanism"], "mechanism"))
-        text = json.dumps(document, sort_keys=True)
-        if text not in known:
-            known[text] = Mechanism.from_document(document)
-        mechanism = known[text]
+        mechanism = known.read(document)
         channel = Channel(key, mechanism, read_encoder(fields["encoder"]), share)  # refuses what is not total
     except (WireError, PrivacyError):
         raise

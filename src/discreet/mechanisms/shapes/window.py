@@ -170,11 +170,22 @@ class NumericWindow(Window, Numeric):
         ratio = self._ratio
         # The mean value is a weighted mean of decoded cells, so it is off by at most the worst rounded cell,
         # plus half a step of the 48-bit rounding of x to the lattice.
-        intercept, slope = self._decoding
-        worst = max(abs(Fraction(v) - (intercept + slope * j)) for j, v in enumerate(self.values.tolist())) + Fraction(
-            2, (self.positions - 1) * TOTAL
-        )
+        worst = self._rounding_of_values + Fraction(2, (self.positions - 1) * TOTAL)
         return Certificate(ratio, self.epsilon, float_above(worst), self.alphabet)
+
+    @property
+    def _rounding_of_values(self) -> Fraction:
+        """The exact largest |value - (intercept + slope * cell)|, in whole numbers of one common unit."""
+        intercept, slope = self._decoding
+        common = math.lcm(intercept.denominator, slope.denominator)
+        start, step = int(intercept * common), int(slope * common)
+        values = [value.as_integer_ratio() for value in self.values.tolist()]
+        bits = max(unit.bit_length() - 1 for _, unit in values)  # units of floats are powers of two
+        worst = max(
+            abs((part << bits - unit.bit_length() + 1) * common - (start + step * cell << bits))
+            for cell, (part, unit) in enumerate(values)
+        )
+        return Fraction(worst, common << bits)
 
     @cached_property
     def _decoding(self) -> tuple[Fraction, Fraction]:
