@@ -41,12 +41,12 @@ def test_ten_percent_too_much_epsilon_is_refuted():
 @pytest.mark.parametrize("kind", zoo.KINDS, ids=lambda kind: kind.name)
 def test_the_published_power(kind):
     rows = {line.split("|")[1].strip(): line for line in DOCS.read_text().splitlines() if line.startswith("| ")}
-    published = [float(cell.strip(" *")) for cell in rows[kind.name].split("|")[2:-1]]
+    published = [cell.strip(" *") for cell in rows[kind.name].split("|")[2:-1]]
     for rate, shown in zip((*zoo.RATES, 0.0), published, strict=True):
         found = kind.audit(rate, 1_000_000, seed=2, seconds=600)
         if rate >= 1e-3:
             assert found.is_refuted, found
-            assert found.epsilon == pytest.approx(shown, abs=0.5), found
+            assert shown == "–" or found.epsilon == pytest.approx(float(shown), abs=0.5), found
         elif rate == 0:
             assert not found.is_refuted, found
 

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arrays import AnyArray
 from discreet.errors import DiscreetError
 from discreet.privacy.audit.bounds import CONFIDENCE, Audit, ratio_bound
-from discreet.privacy.audit.search import FINALISTS, Extra, Search
+from discreet.privacy.audit.search import Extra, Search
 from discreet.privacy.audit.subjects import Randomiser, Setting, Subject
 from discreet.privacy.entropy import Entropy, system_entropy
 
@@ -23,6 +23,8 @@ SECONDS = 45.0
 """An audit takes about this long at most, unless given."""
 BATCH_SIZES = (1, 2, 10, 100, 1000)
 """Sizes of small batches that are tried beside large ones, unless given."""
+_EXPLORING = 0.2
+"""Share of the time for ranking the candidates."""
 _MOST_EXPLORED = 100_000
 """Most reports of each input in each setting that rank the candidates."""
 
@@ -174,11 +176,10 @@ def audit_randomiser(
     search = Search(subject, list(inputs), extra, wanted)
     explored = min(max(first, wanted // 10), _MOST_EXPLORED)
     for setting in settings:
-        share = 0.2 / len(settings) / len(inputs)
+        share = _EXPLORING / len(settings) / len(inputs)
         search.explore(setting, max(min(first, 200), min(explored, affordable(share, setting))))
-    share = 0.3 / (4 * FINALISTS)
-    search.refine({setting: max(200, min(wanted, affordable(share, setting))) for setting in settings})
-    n = max(100, min(wanted, affordable(0.5 / 2, search.setting)))
+    search.refine(affordable)
+    n = search.counted(affordable, search.setting)
     reports = tosses(entropy or system_entropy(), 2 * n)
     hits = search.count(reports)
     return RandomiserAudit(

@@ -3,8 +3,8 @@
 Exploring ranks all candidates with few reports, in two ways: by what they prove already, and by what they would prove
 if fresh reports looked the same (a rare leak has been seen a few times only, and proves nothing yet). Refining draws
 many reports for the best of both lists: one half chooses the event, the held-out half says what it is worth by its
-exact Clopper-Pearson bound. Bounds by a normal approximation are useless here: they explode where an event was never
-seen from the other input, which is what a plain leak looks like.
+exact Clopper-Pearson bound in as many reports as will be counted. Bounds by a normal approximation are useless here:
+they explode where an event was never seen from the other input, which is what a plain leak looks like.
 """
 
 import itertools
@@ -24,12 +24,16 @@ from discreet.privacy.audit.subjects import PLAIN, Setting, Subject
 
 Extra = Callable[[Any, Any, Any], AnyArray]
 """A view of its own: ``extra(reports, x, x')`` gives small whole numbers."""
+REFINING, COUNTING = 0.3, 0.5
+"""Shares of the time for refining the finalists and for counting the event."""
 FINALISTS = 5
 """Number of candidates that are refined from each of the two lists."""
 _SAME = 2
 """Most finalists with the same setting and view in one list."""
 _GAIN = 0.25
 """By how much more than the plain setting another one must prove or promise to be refined."""
+_LUCK = 2.0
+"""Standard deviations by which counts are made less favourable before an event is chosen."""
 _CHUNK = 1 << 17
 """The event is counted in this many reports at a time."""
 _MOST_CELLS = 10_000_000
@@ -96,25 +100,34 @@ class Search:
         proven, promised = (float(approximate_bounds(hits * k, misses * k).max()) for k in (1.0, growth))
         self._candidates.append(Candidate(proven, promised, setting, pair, view.name))
 
-    def refine(self, counts: dict[Setting, int]) -> None:
-        """Fit the finalists again with many reports, so many in each setting, and keep the best event."""
+    def refine(self, affordable: Callable[[float, Setting], int]) -> None:
+        """Fit the finalists again with many reports and keep the best event.
+
+        ``affordable(share, setting)`` says how many reports fit into a share of the time.
+        """
         best: tuple[float, Any] = (-math.inf, None)
         cache: dict[tuple[Setting, int], tuple[Any, list[AnyArray]]] = {}
-        for setting, (i, j), name in self._finalists():
+        finalists = self._finalists()
+        share = REFINING / len({(setting, k) for setting, pair, _ in finalists for k in pair})
+        settings = dict.fromkeys(setting for setting, _, _ in finalists)
+        # Fixed beforehand: the speed is measured anew with each draw, and both inputs of a pair need as many reports.
+        refined = {s: self._capped(min(self._samples, affordable(share, s)), s) for s in settings}
+        counted = {s: self.counted(affordable, s) for s in settings}
+        for setting, (i, j), name in finalists:
             for k in (i, j):
                 if (setting, k) not in cache:
-                    n = self._capped(counts[setting], setting)
-                    reports = self._subject.reports(self._inputs[k], n, setting)
+                    reports = self._subject.reports(self._inputs[k], refined[setting], setting)
                     cache[setting, k] = (reports, self._subject.table(reports, setting))
             (raw_i, table_i), (raw_j, table_j) = cache[setting, i], cache[setting, j]
             half = len(table_i[0]) // 2
+            growth = counted[setting] / half
             candidates = [view for view in self._views[setting] if view.name == name]
             if not candidates:
                 halves = [[column[:half] for column in table] for table in (table_i, table_j)]
                 candidates = [view for view in self._pair_views(*halves) if _same(view.name, name)]
             for view in candidates:
                 codes = self._codes_of(view, (i, j), (raw_i, raw_j), (table_i, table_j))
-                event, bound = _choose(view.size, codes[0], codes[1])
+                event, bound = _choose(view.size, codes[0], codes[1], growth)
                 if bound > best[0] or best[1] is None:
                     best = (bound, (setting, i, j, view, event))
         if best[1] is None:
@@ -139,6 +152,10 @@ class Search:
     def _capped(self, n: int, setting: Setting) -> int:
         width = len(self._subject.table(self._subject.reports(self._inputs[0], 2, setting), setting))
         return max(200, min(n, _MOST_CELLS // width))
+
+    def counted(self, affordable: Callable[[float, Setting], int], setting: Setting) -> int:
+        """Return how many reports of each input can be counted in a setting."""
+        return max(100, min(self._samples, affordable(COUNTING / 2, setting)))
 
     def count(self, n: tuple[int, int]) -> tuple[int, int]:
         """Count the event in fresh reports, n[0] of the first input of the pair and n[1] of the second."""
@@ -189,10 +206,15 @@ def _level_sets(size: int, first: Counts, second: Counts) -> tuple[AnyArray, Cou
     return order, np.cumsum(held_out[0]), np.cumsum(held_out[1])
 
 
-def _choose(size: int, first: Counts, second: Counts) -> tuple[npt.NDArray[np.bool_], float]:
-    """Return the level set with the largest exact bound in the held-out half, and that bound."""
+def _choose(size: int, first: Counts, second: Counts, growth: float) -> tuple[npt.NDArray[np.bool_], float]:
+    """Return the level set with the largest exact bound, and that bound.
+
+    Counts of the held-out half are made less favourable by two standard deviations, for the luck of having been
+    chosen, and multiplied by ``growth``, because more reports will be counted.
+    """
     order, hits, misses = _level_sets(size, first, second)
-    best, bound = best_bound(hits, misses)
+    fewer, more = np.maximum(hits - _LUCK * np.sqrt(hits), 0.0), misses + _LUCK * np.sqrt(misses) + 1.0
+    best, bound = best_bound(fewer * growth, more * growth)
     event = np.zeros(size, dtype=bool)
     event[order[: best + 1]] = True
     return event, bound
