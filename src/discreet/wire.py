@@ -99,13 +99,18 @@ def parse(text: str | bytes, name: str, most: int) -> Any:
         raise WireError(f"{name} is not JSON") from None
     except RecursionError:
         raise WireError(f"{name} must be nested at most {_DEEPEST} deep") from None
-    level = [found]
+    check_depth(found, name)
+    return found
+
+
+def check_depth(document: Any, name: str) -> None:
+    """Refuse lists and objects that are nested more than 16 deep."""
+    level = [document]
     for _ in range(_DEEPEST):
         inside = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list)))
         level = [item for items in inside for item in items]
     if any(isinstance(one, (dict, list)) for one in level):
         raise WireError(f"{name} must be nested at most {_DEEPEST} deep")
-    return found
 
 
 def read_document(text: str | bytes) -> dict[str, Any]:

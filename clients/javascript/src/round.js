@@ -15,7 +15,7 @@ const FIRST = ["channels", "round", "thresholds", "width"]; // all that version 
 const FIELDS = [...FIRST, "answers", "kind", "share", "version"];
 const CHANNEL = ["certificate", "encoder", "key", "mechanism", "mechanism_id"];
 const MAX_CHANNELS = 2 ** 14; // times answers: the work of verifying a round
-const MAX_REPORTS = 2 ** 18; // of different mechanisms for numbers
+const MAX_CELLS = 2 ** 18;
 const MAX_CHARACTERS = 2 ** 22;
 const MAX_WIDTH = 2 ** 16 - 1;
 
@@ -108,17 +108,40 @@ async function readDocument(document) {
   ends.forEach((end) => whole("thresholds", end, 0, TOTAL));
   if (ends.at(-1) !== TOTAL || ends.some((end, i) => end < (ends[i - 1] ?? 0))) throw new WireError("thresholds must not fall, and the last one must be 2^48");
   if (!Array.isArray(listed) || listed.length !== ends.length) throw new WireError(`the round must have as many channels as thresholds, ${ends.length}`);
+  checkWork(listed.map((one) => one?.mechanism));
   /** Attributes that are asked alike share a mechanism, which is certified once. @type {Map<string, Promise<Mechanism>>} */
   const known = new Map();
   const channels = await Promise.all(listed.map((one) => readChannel(one, known)));
-  const listedReports = (await Promise.all(known.values())).reduce((sum, one) => sum + (one.numeric ? Number(one.alphabet) : 0), 0);
-  if (listedReports > MAX_REPORTS) throw new WireError(`mechanisms for numbers must have at most ${MAX_REPORTS} reports together`);
   if (new Set(channels.map(({ key }) => key)).size !== channels.length) throw new WireError("the channels of a round must have different keys");
   whole("round", number, 1, 2 ** 32 - 1);
   whole("answers", answers, 1, Math.min(channels.length, Math.floor(MAX_CHANNELS / channels.length)));
   whole("width", fields.width, 1, MAX_WIDTH);
   return { number, share: real("share", share, 1), answers, ends, channels };
 }
+
+/** Refuse what would take too long, as messages/limits.py does. @param {any[]} mechanisms */
+function checkWork(mechanisms) {
+  const distinct = new Map(mechanisms.filter(isObject).map((one) => [canonical(one), one]));
+  let work = 0;
+  for (const one of distinct.values()) work += Math.max(64, cells(one));
+  if (work > MAX_CELLS) throw new WireError(`channels must have at most ${MAX_CELLS} cells`);
+}
+
+/** The work of a certificate. @param {any} document @returns {number} */
+function cells(document) {
+  if (!isObject(document)) return 0;
+  const { kind, inputs, weights, parts } = document;
+  const [size, width, positions] = ["size", "width", "positions"].map((key) => (Number.isSafeInteger(document[key]) ? Math.max(0, document[key]) : 0));
+  const sum = (/** @type {any} */ list, /** @type {any} */ of) => (Array.isArray(list) ? list.reduce((all, one) => all + of(one), 0) : 0);
+  if (kind === "table") return sum(weights, (/** @type {any} */ row) => (Array.isArray(row) ? row.length : 0));
+  if (kind === "window") return width + (inputs === "interval" ? positions : 0);
+  if (kind === "mixture" || kind === "ranged") return (kind === "ranged" ? 2 : 1) * sum(parts, cells);
+  if (kind === "subset") return 4 * size;
+  return kind === "unary" || kind === "sketch" ? Math.ceil((kind === "unary" ? size : width) / 64) : 0;
+}
+
+/** @param {any} value */
+const isObject = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** @param {any} one @param {Map<string, Promise<Mechanism>>} known @returns {Promise<Channel>} */
 async function readChannel(one, known) {
@@ -139,7 +162,7 @@ async function readChannel(one, known) {
 
 /** @param {any} value @param {string} name */
 function fieldsOf(value, name) {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw new WireError(`${name} must be an object`);
+  if (!isObject(value)) throw new WireError(`${name} must be an object`);
   return value;
 }
 

@@ -14,8 +14,9 @@ Documents of version 0.1, which had no kind, are read as well.
 
 Devices read the text of an announcement, not what another parser made of it: a repeated key, a NaN, a fraction where a
 whole number is due, and a text that could exhaust the reader are refused (`discreet.wire.parse`). A text has at most
-2^22 characters, a person's reports at most 2^16 - 1 bytes, channels times answers are at most 2^14, and the different
-mechanisms for numbers have at most 2^18 reports together, in Python and JavaScript.
+2^22 characters, a person's reports at most 2^16 - 1 bytes, channels times answers are at most 2^14, and the
+certificates of a round take little work (`discreet.messages.limits`), in Python and JavaScript. Channels that are not
+total are refused (`discreet.plans.encoders`).
 """
 
 import json
@@ -26,18 +27,17 @@ from typing import Any
 from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.messages.ids import ADMISSIONS, ID_BYTES
+from discreet.messages.limits import check_work
 from discreet.messages.uploads import MAX_WIDTH, entry_width
 from discreet.plans.assignment import shares, thresholds
 from discreet.plans.base import Channel, Round
 from discreet.plans.encoders import read_encoder, write_encoder
 from discreet.privacy.exact import EPSILON_MAX, TOTAL
-from discreet.wire import parse
+from discreet.wire import check_depth, parse
 
 VERSION = 2
 MAX_CHANNELS = 1 << 14
 """The most channels of a round, times the answers of each person: the work of verifying it."""
-MAX_REPORTS = 1 << 18
-"""The most reports of a round's different mechanisms for numbers together: they are certified one by one."""
 MAX_CHARACTERS = 1 << 22
 """The longest text of an announcement that a device reads."""
 _ROUND = {"kind", "version", "round", "share", "answers", "width", "thresholds", "channels"}
@@ -87,6 +87,7 @@ def read_round(document: Any) -> Round:
     Raises `WireError` for anything but a round of a version that is known here, and `PrivacyError` for a mechanism that
     exceeds its own claim.
     """
+    check_depth(document, "round")
     fields = _upgraded(_object(document, "round"))
     _check_fields(fields, _ROUND, "round")
     if fields["kind"] != "round" or fields["version"] != VERSION or isinstance(fields["version"], (bool, float)):
@@ -98,7 +99,8 @@ def read_round(document: Any) -> Round:
     listed = fields["channels"]
     if not isinstance(listed, list) or len(listed) != len(ends):
         raise WireError(f"the round must have as many channels as thresholds, {len(ends)}")
-    known = _Mechanisms()
+    check_work(one.get("mechanism") for one in listed if isinstance(one, Mapping))
+    known: dict[str, Mechanism] = {}  # attributes that are asked alike share a mechanism, which is certified once
     channels = tuple(
         _read_channel(_object(one, "channel"), share, known) for one, share in zip(listed, shares(ends), strict=True)
     )
@@ -146,6 +148,7 @@ def read_announcement(document: Any) -> Announcement:
     """
     if isinstance(document, (str, bytes)):
         document = parse(document, "announcement", MAX_CHARACTERS)
+    check_depth(document, "announcement")  # for one that was parsed elsewhere
     fields = dict(_object(document, "announcement"))
     missing = sorted(_HEAD - set(fields))
     if missing:
@@ -166,37 +169,24 @@ def _upgraded(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"kind": "round", "version": VERSION, "share": 1.0, "answers": 1} | dict(fields)
 
 
-class _Mechanisms:
-    """The different mechanisms of a round: attributes that are asked alike share one, which is certified once."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Mechanism] = {}
-        self._reports = 0
-
-    def read(self, document: dict[str, Any]) -> Mechanism:
-        """Return the mechanism of a document; refuse a round that would take long to verify."""
-        text = json.dumps(document, sort_keys=True)
-        if text not in self._known:
-            mechanism = self._known[text] = Mechanism.from_document(document)
-            self._reports += mechanism.alphabet if mechanism.numeric else 0
-            if self._reports > MAX_REPORTS:
-                raise WireError(f"mechanisms for numbers must have at most {MAX_REPORTS} reports together")
-        return self._known[text]
-
-
-def _read_channel(fields: Mapping[str, Any], share: float, known: "_Mechanisms") -> Channel:
+def _read_channel(fields: Mapping[str, Any], share: float, known: dict[str, Mechanism]) -> Channel:
     _check_fields(fields, _CHANNEL, "channel")
     key = fields["key"]
     if not isinstance(key, str):
         raise WireError(f"the key of a channel must be a text, not {key!r}")
     try:
         document = dict(_object(fields["mechanism"], "mechanism"))
-        mechanism = known.read(document)
+        text = json.dumps(document, sort_keys=True)
+        if text not in known:
+            known[text] = Mechanism.from_document(document)
+        mechanism = known[text]
         channel = Channel(key, mechanism, read_encoder(fields["encoder"]), share)  # refuses what is not total
     except (WireError, PrivacyError):
         raise
-    except (DiscreetError, TypeError, ValueError, KeyError, OverflowError) as error:
+    except DiscreetError as error:
         raise WireError(f"channel {key!r}: {error}") from None
+    except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise WireError(f"channel {key!r} cannot be read: {type(error).__name__}") from None
     if fields["mechanism_id"] != mechanism.id:
         raise WireError(f"channel {key!r}: mechanism_id is not that of its mechanism")
     return channel

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from discreet.errors import PrivacyError
@@ -105,9 +106,11 @@ def column_ratio(columns: Iterable[Sequence[int]]) -> Fraction:
 
 def table_bias(weights: Sequence[Sequence[int]], values: Sequence[float], targets: Sequence[float]) -> float:
     """Return the exact max |sum_j w_ij v_j / TOTAL - target_i|, rounded up."""
-    exact_values = [Fraction(v) for v in values]
+    # All values in the same unit, so that a row costs one product per weight and one fraction in all.
+    unit = max(v.as_integer_ratio()[1] for v in map(float, values))
+    wholes = [n * (unit // d) for n, d in (float(v).as_integer_ratio() for v in values)]
     worst = Fraction(0)
     for row, target in zip(weights, targets, strict=True):
-        mean = sum((w * v for w, v in zip(row, exact_values, strict=True)), Fraction(0)) / TOTAL
+        mean = Fraction(sum(map(mul, row, wholes)), TOTAL * unit)
         worst = max(worst, abs(mean - Fraction(target)))
     return float_above(worst)
