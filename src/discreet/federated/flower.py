@@ -5,16 +5,18 @@ with the parameters that came in; the difference is clipped, k coordinates of it
 the device's ledger, and a new reply is made of these integers alone. Metrics, the number of examples, evaluation
 results and any other record stay on the device: nothing bounds what they say.
 
-It fails closed. An exception, a number that is not finite, a shape that does not fit, another kind of message, a budget
-that is spent: the reply is an error with a fixed sentence. Neither parameters nor the text of an exception, which may
-quote them, leave the device. *That* a client failed is visible, as it is without privacy.
+It fails closed, and only before the data is read: for another kind of message, a model that does not fit the design, a
+ledger that cannot be used, a budget that is spent, the reply is an error with a fixed sentence. Once training has begun
+a message goes out whatever happens. If training fails, or returns arrays that do not fit, an update of zeros is
+privatised; a NaN counts as 0, an infinity as the end of the range. A model that makes training fail for some data only
+learns nothing from it. Neither parameters nor the text of an exception, which may quote them, leave the device.
 
 The design, limit and ledger are the device's own; nothing in a message can change them.
 """
 
 import logging
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,7 +57,7 @@ class UpdateMod:
     design : Updates
         The same as the server's (`Updates.from_json` verifies one that came from there).
     ledger : path
-        File that remembers what this device has spent, created if it does not exist.
+        File that remembers what this device has spent, made with the limit if it does not exist.
     limit : number or fraction
         The most that the device may spend, over all rounds.
     campaign : str
@@ -103,13 +105,16 @@ class UpdateMod:
         ahead = client.preview(round_number)
         if not ahead.is_allowed:
             raise BudgetError(str(ahead))  # before anybody trains for nothing
-        reply = call_next(message, context)
-        if reply.has_error():
-            raise DiscreetError("training failed")
-        _, after = _only(reply.content.array_records)
-        if [(k, a.shape) for k, a in known.items()] != [(k, a.numpy().shape) for k, a in after.items()]:
-            raise DiscreetError("the trained arrays have other names or shapes than those that came")
-        update = flat(after) - flat(ArrayRecord({key: Array(array) for key, array in known.items()}))
+        start = flat(ArrayRecord({key: Array(array) for key, array in known.items()}))
+        if start.size != self.design.dimension:
+            raise DiscreetError(f"the model must have {self.design.dimension} parameters, not {start.size}")
+        update = np.zeros(self.design.dimension)
+        try:
+            trained = _trained(call_next(message, context), known)
+            with np.errstate(all="ignore"):
+                update = trained - start
+        except Exception as error:  # silence would tell the server for which data training fails
+            _LOG.warning("training failed, an update of zeros is sent: %s", type(error).__name__)
         sent = client.answer(update, round_number)
         return RecordDict(
             {
@@ -117,6 +122,16 @@ class UpdateMod:
                 f"{RECORD}.design": ConfigRecord({"mechanism": sent.mechanism}),
             }
         )
+
+
+def _trained(reply: Message, known: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.float64]:
+    """Return the parameters after training, or raise an error if they do not fit those that came."""
+    if reply.has_error():
+        raise DiscreetError("training failed")
+    _, after = _only(reply.content.array_records)
+    if [(k, a.shape) for k, a in known.items()] != [(k, a.numpy().shape) for k, a in after.items()]:
+        raise DiscreetError("the trained arrays have other names or shapes than those that came")
+    return flat(after)
 
 
 def _round(message: Message) -> int:

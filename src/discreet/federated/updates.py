@@ -8,6 +8,9 @@ norm. The estimate is unbiased for the average *clipped* update, because each cl
 probability k/d. An average over those who answered would be biased here: with few clients and many coordinates nobody
 may have answered j.
 
+Every update of numbers gives a message: a NaN counts as 0 and an infinity as the end of the range. A server could
+otherwise send a model whose update is not finite for some data only, and learn from who stays silent.
+
 The error of a coordinate is r * sqrt(d (V + x^2) / (k n)), V the mechanism's variance at the client's scaled update x.
 Updates are small beside any range that seldom clips, so V near zero counts, not the worst case. Unless told otherwise
 the mechanism is therefore the one of least variance for small inputs, by linear programming, and k = 1: halving epsilon
@@ -176,7 +179,7 @@ class Updates:
         Parameters
         ----------
         update : array_like of shape (dimension,)
-            New parameters less old ones.
+            New parameters less old ones; a NaN counts as 0, an infinity as the end of the range.
         entropy : Entropy, optional
             The operating system's unless given; a seeded one is for simulation and tests.
         """
@@ -201,11 +204,11 @@ class Updates:
                 f"updates must be numbers, {self.dimension} per client, "
                 f"not of type {array.dtype} and shape {array.shape}"
             )
-        floats = array.astype(np.float64)
-        if not np.isfinite(floats).all():
-            raise DomainError("the update must hold finite numbers only; nothing of it is sent")
-        drawn = self._draw(len(floats), source)
-        scaled = np.clip(np.take_along_axis(floats, drawn, axis=1) / self.range, -1.0, 1.0)
+        drawn = self._draw(len(array), source)
+        with np.errstate(all="ignore"):  # whatever the caller has set: nothing may depend on the update
+            floats = np.take_along_axis(array, drawn, axis=1).astype(np.float64)
+            finite = np.nan_to_num(floats, nan=0.0, posinf=self.range, neginf=-self.range)
+            scaled = np.clip(finite / self.range, -1.0, 1.0)
         reports = self.mechanism.privatize(scaled.ravel(), source)
         return drawn, reports.reshape(drawn.shape)
 
