@@ -293,8 +293,11 @@ def _float(value: Any) -> float:
 def check_number(name: str, value: Any) -> float:
     """Return a number of a domain or an encoder as a float, or say that its magnitude must be 2^1000 at most."""
     number = _float(value)
-    if not abs(number) <= MOST:
-        raise DomainError(f"{name} must be a finite number of magnitude 2^1000 at most, not {value!r}")
+    if not math.isfinite(number):
+        is_large = isinstance(value, int) and not isinstance(value, bool)
+        raise DomainError(f"{name} must be a finite number, not {'one that large' if is_large else repr(value)[:40]}")
+    if abs(number) > MOST:
+        raise DomainError(f"{name} must have a magnitude of 2^1000 at most, not {number!r}")
     return number
 
 
