@@ -37,7 +37,7 @@ from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
-from discreet.mechanisms.shapes.window import CategoricalWindow, NumericWindow, Window, flat_weights
+from discreet.mechanisms.shapes.window import CategoricalWindow, NumericWindow, Window, flat_weights, flat_window
 from discreet.messages.ids import ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import pad, report_ids, write_upload
@@ -536,6 +536,7 @@ def rounds(dice: "Dice") -> list[dict[str, Any]]:
         (channel(one, mechanism_id="00"), None, "the id of another mechanism"),
         *((channel(one, encoder=e), None, f"encoder {json.dumps(e)}") for e in bad_encoders()),
         *((document, None, reason) for document, reason in misfits(four, part)),
+        *((document, None, reason) for document, reason in costly(one)),
     ]  # fmt: skip
     found: list[dict[str, Any]] = []
     for document, limit, value in good:
@@ -594,6 +595,20 @@ def total_encoders() -> list[dict[str, Any]]:
         {"kind": "categories", "labels": [1, 0, 1e300, "red"]},
         {"kind": "categories", "labels": [True, "x", False]},
     ]
+
+
+def costly(one: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
+    """Return announcements of honest mechanisms whose certificates would be more work than is done for a round."""
+    windows = [flat_window(f"w{i}", 1.0, 40_001, 25_533) for i in range(5)]
+    subsets = [dc.mechanism("subset-selection", epsilon, size=1 << 16) for epsilon in (0.5, 1.0)]
+    found = []
+    for reason, mechanisms in (("five windows of 2^16 reports", windows), ("two subsets of 2^16", subsets)):
+        channels = [
+            one["channels"][0] | {"key": str(i), "mechanism": m.to_document(), "mechanism_id": m.id}
+            for i, m in enumerate(mechanisms)
+        ]
+        found.append((one | {"channels": channels, "thresholds": [TOTAL] * len(channels)}, reason))
+    return found
 
 
 def misfits(categorical: dict[str, Any], ranged: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
