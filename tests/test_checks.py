@@ -82,9 +82,9 @@ class LastBitBare(Unary):
 
     kind = "last-bit-bare"
 
-    def _each(self, values, words, out):
-        super()._each(values, words, out)
-        self._bare(values, out)
+    def _one(self, value, words):
+        lanes = super()._one(value, words)
+        return self._bare(np.array([value]), lanes[None, :])[0]
 
     def _many(self, values, words, out):
         super()._many(values, words, out)

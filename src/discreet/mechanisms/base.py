@@ -158,7 +158,7 @@ class Mechanism(ABC):
 
     def _sampler(self, n: int) -> Any:
         """Return `_many` or its plain twin `_each`, whichever suits n reports better."""
-        seconds = n * (1e-6 + 5e-8 * self.words_per_report)
+        seconds = n * (2e-6 + 1e-7 * self.words_per_report)
         is_compiled = compiling.pays(f"{self.kind} {self._empty(0).dtype}", seconds)
         return self._many if is_compiled else self._each
 

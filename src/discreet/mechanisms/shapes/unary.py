@@ -84,20 +84,17 @@ class Unary(BitVector):
         return [bool(self.ones >> k & 1) for k in range(self.digits)]
 
     def _one(self, value: float, words: Sequence[int]) -> AnyArray:
-        out = self._empty(1)
-        self._each(np.array([int(value)]), np.array(words, dtype=np.uint64), out)
-        return np.asarray(out[0])
-
-    def _each(self, values: AnyArray, words: Words, out: AnyArray) -> None:
-        table = words.reshape(len(values), self.words_per_report)
-        drawn = table[:, 1:].reshape(len(values), self.lanes, self.digits)
-        out[:] = 0
-        for k, digit in enumerate(self._digits_low_first):
-            (np.bitwise_or if digit else np.bitwise_and)(out, drawn[:, :, k], out=out)
-        own = np.arange(len(values)), values.astype(np.int64) // 64
-        mask = np.uint64(1) << (values % 64).astype(np.uint64)
-        out[own] = np.where(table[:, 0] >> 16 < self.hit, out[own] | mask, out[own] & ~mask)
-        out[:, -1] &= np.uint64(self._tail_mask)
+        lanes, rest = [], iter(words[1:])
+        for _ in range(self.lanes):
+            bits = 0
+            for digit, word in zip(self._digits_low_first, rest, strict=False):
+                bits = bits | word if digit else bits & word
+            lanes.append(bits)
+        lane, bit = divmod(int(value), 64)
+        mask = 1 << bit
+        lanes[lane] = lanes[lane] | mask if words[0] >> 16 < self.hit else lanes[lane] & ~mask
+        lanes[-1] &= self._tail_mask
+        return np.array(lanes, dtype=np.uint64)
 
     def _many(self, values: AnyArray, words: Words, out: AnyArray, skipped: int = 0) -> None:
         from discreet.mechanisms.kernels.bits import sample_unary
