@@ -11,6 +11,7 @@ from discreet.mechanisms.categorical.hadamard_response import hadamard_response
 from discreet.mechanisms.categorical.hash_family import HashFamily
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.profile import profile_weights
+from discreet.mechanisms.shapes.table import LEAST_GAP
 from discreet.mechanisms.shapes.window import NumericWindow, categorical_window
 from discreet.privacy.exact import TOTAL
 
@@ -31,10 +32,10 @@ def near_thresholds(m: dc.Table, rows: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.needs("numba")
-@pytest.mark.parametrize("knots", [(-1, 1), (-1, -0.9999999, 1), (-1, 0.3, 0.3 + 1e-16, 0.3000001, 1), None])
+@pytest.mark.parametrize("knots", [(-1, 1), (-1, -0.9999999, 1), (-1, 0.3, 0.3 + 4e-15, 0.3000001, 1), None])
 @pytest.mark.parametrize("outputs", [2, 3, 5, 40])
 def test_tables_with_crowded_knots_and_thresholds(knots: tuple[float, ...] | None, outputs: int) -> None:
-    knots = knots or tuple(np.unique([-1, 1, 0.5, *np.nextafter(0.5, 1) + 1e-9 * np.arange(20)]).tolist())
+    knots = knots or tuple(np.unique([-1, 1, 0.5, *(0.5 + LEAST_GAP) + 1e-9 * np.arange(20)]).tolist())
     weights = [[2**21 + 7 * (k + j) for j in range(outputs - 1)] for k in range(len(knots))]  # all at one end
     rows = [[*row, TOTAL - sum(row)] if k % 2 else [TOTAL - sum(row), *row] for k, row in enumerate(weights)]
     rows = [rows[1]] * len(knots) if outputs == 2 else rows
