@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.domains import OUTSIDE
 from discreet.extras import has
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.count_mean_sketch import Sketch, count_mean_sketch
@@ -20,7 +21,6 @@ from discreet.mechanisms.numeric.laplace import truncated_laplace
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.registry import entries
 from discreet.mechanisms.shapes.mixture import Mixture
-from discreet.mechanisms.shapes.ranged import OUTSIDE
 from discreet.mechanisms.shapes.window import flat_window
 
 SIGNIFICANCE = 1e-6

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import checks
+from discreet.domains import OUTSIDE
 from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.numeric.duchi import duchi
@@ -16,7 +17,7 @@ from discreet.mechanisms.numeric.hybrid import hybrid
 from discreet.mechanisms.numeric.piecewise import piecewise
 from discreet.mechanisms.numeric.privrm import METHODS, fill, range_mechanism
 from discreet.mechanisms.registry import entries
-from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged, envelope
+from discreet.mechanisms.shapes.ranged import Ranged, envelope
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL
 

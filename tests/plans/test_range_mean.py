@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.domains import OUTSIDE
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.numeric.privrm import METHODS, range_mechanism
-from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
+from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.plans.base import Answered
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.range_mean import RangeMean, estimators

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.domains import Interval
+from discreet.domains import OUTSIDE, Interval
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import require_numeric
 from discreet.mechanisms.numeric.privrm import range_mechanism
-from discreet.mechanisms.shapes.ranged import OUTSIDE, Ranged
+from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.base import Answered, Channel, Round
 from discreet.plans.encoders import RangeEncoder
