@@ -10,6 +10,7 @@ from discreet.arrays import Floats
 from discreet.checks.base import checked_rows, is_listable, require
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, Oracle
+from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.privacy.certificate import UNBIASED_WITHIN
 from discreet.privacy.entropy import Entropy
 
@@ -134,6 +135,6 @@ def _number(mechanism: Mechanism, report: np.generic | Floats) -> int | None:
     """Return a report as the whole number whose bytes are packed; None for rows with parts of their own."""
     if np.ndim(report) == 0:
         return int(report)
-    if mechanism.report_bytes != -(-mechanism.size // 8):
+    if not isinstance(mechanism, BitVector):
         return None
     return sum(int(lane) << 64 * place for place, lane in enumerate(np.asarray(report)))
