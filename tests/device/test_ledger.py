@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -257,3 +258,13 @@ def test_an_entry_with_an_impossible_ratio_is_refused(tmp_path, ratio):
     path.write_text('{"discreet-ledger":2,"limit":null}\n' + json.dumps(entry) + "\n")
     with pytest.raises(DiscreetError, match="never used"):
         Ledger(path)
+
+
+def test_copies_share_the_file_and_what_was_spent(tmp_path):
+    ledger = Ledger(tmp_path / "ledger", limit=2)
+    copy = pickle.loads(pickle.dumps(ledger))
+    ledger.charge("me", "first", 2)
+    with pytest.raises(BudgetError):
+        copy.charge("me", "second", 1)
+    with pytest.raises(TypeError, match="cannot be copied"):
+        pickle.dumps(Ledger(limit=2))

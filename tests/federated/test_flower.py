@@ -1,6 +1,7 @@
 """The mod and the strategy with Flower's own objects; run in Flower's environment (`make setup-flower`)."""
 
 import json
+import math
 import pickle
 
 import numpy as np
@@ -256,8 +257,10 @@ def test_accounts_of_simulated_clients(design, tmp_path):
 def test_a_mod_needs_a_limit(design, tmp_path):
     with pytest.raises(TypeError):
         UpdateMod(design, tmp_path / "ledger")
-    with pytest.raises(DiscreetError, match="must have a limit"):
+    with pytest.raises(DiscreetError, match="does not exist"):
         UpdateMod(design, tmp_path / "ledger", None)
+    with pytest.raises(DiscreetError, match="must have a limit"):
+        UpdateMod(design, tmp_path / "ledger", math.inf)
 
 
 # -- the server -------------------------------------------------------------------------------------------

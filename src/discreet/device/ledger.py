@@ -91,6 +91,12 @@ class Ledger(Accounts):
             elif is_unlimited and self.limit is not None:
                 raise DiscreetError(f"limit is infinite; {self.path} was made with the limit {shown(self.limit)}")
 
+    def __reduce__(self) -> tuple[type["Ledger"], tuple[Path]]:
+        """Copy by opening the same file; a ledger in memory is not copied, since its copies would not know each other."""
+        if self.path is None:
+            raise TypeError("a ledger in memory cannot be copied: give it a file, which its copies share")
+        return Ledger, (self.path,)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Hold the ledger and its outbox alone: no other thread or process charges, keeps or forgets meanwhile.
