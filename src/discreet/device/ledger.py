@@ -92,7 +92,7 @@ class Ledger(Accounts):
                 raise DiscreetError(f"limit is infinite; {self.path} was made with the limit {shown(self.limit)}")
 
     def __reduce__(self) -> tuple[type["Ledger"], tuple[Path]]:
-        """Copy by opening the same file; a ledger in memory is not copied, since its copies would not know each other."""
+        """Copy by opening the same file; a ledger in memory is not copied: the copy would not see what is spent."""
         if self.path is None:
             raise TypeError("a ledger in memory cannot be copied: give it a file, which its copies share")
         return Ledger, (self.path,)
