@@ -8,6 +8,8 @@ thousands of mutants of honest rounds (`discreet.checks.fuzz`). A device passes 
 - a round that it accepts is answered for every value, with reports of one length: silence would be an answer too;
 - no id, retry or race makes more different reports than were charged, nor more than the owner's limit;
 - it agrees with this library, on the verdict, on the exact certificates and, for the same key, on every byte it sends.
+
+The file is long because it is a catalogue: each attack is a short function of its own.
 """
 
 import json

@@ -28,6 +28,8 @@ JavaScript:
    a bucket category 0; for a range it becomes outside. What is none of the labels becomes category 0.
 
 `encode`, with errors that name the row, is for people who hold the data themselves: files, frames, simulations.
+
+The file is long because all encoders stand beside the rules that they keep together.
 """
 
 import math

@@ -9,6 +9,8 @@ multiplied as fractions and claims are added as fractions; the result is compare
 is never allowed by rounding, and the JavaScript client refuses the same answers (``tests/vectors/ledger.json``).
 
 The ledger that people use, on disk or in memory, is `discreet.device.ledger.Ledger`.
+
+The file is long because losses, accounts and what is shown before an answer are one arithmetic.
 """
 
 import math
