@@ -1,6 +1,8 @@
 """Spark on this machine: everything that files do, and what only a cluster does: retries, partitions, workers."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -370,3 +372,28 @@ def test_ten_thousand_states_are_merged_exactly():
     assert found["a"].counts.tolist() == [50_000, 40_000, 30_000, 20_000, 10_000]
     assert found["b"].counts.tolist() == [500 * odd + 47_500, 38_000, 28_500, 19_000, 9_500]
     assert found["b"].n == 500 * odd + 9_500 * 15
+
+
+PLANTED = """
+from pyspark.sql import SparkSession
+import discreet as dc
+from discreet.drivers.spark import privatize_frame
+
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+session.sparkContext.setLogLevel("WARN")
+people = session.createDataFrame([("flu",), ("HIV-41873",)], ["illness"])
+try:
+    privatize_frame(people, {"illness": dc.Frequency(dc.Categories(["flu", "cold"]), 1)}, OUT)
+except dc.DiscreetError as error:
+    print("refused:", error)
+"""
+
+
+def test_the_log_of_a_failed_job_repeats_no_value(spark, tmp_path):
+    """A log with everything that Spark says of its tasks; ``spark`` is only here to skip where there is none."""
+    script = f"OUT = {str(tmp_path / 'reports')!r}\n" + PLANTED
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240)
+    assert "refused: " in done.stdout
+    assert "Traceback" in done.stderr  # the log is really there
+    assert "HIV" not in done.stdout + done.stderr
+    assert "41873" not in done.stdout + done.stderr
