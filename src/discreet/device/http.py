@@ -31,19 +31,7 @@ class CollectorError(DiscreetError):
 
 
 class Connection:
-    """A kept connection to one address.
-
-    Parameters
-    ----------
-    url : str
-        Such as ``https://collector.example``.
-    token : str, optional
-        Bearer token of an administrator; people who answer need none.
-    attempts : int
-        How often a request is tried before giving up; uploads are safe to repeat.
-    timeout : float
-        Seconds to wait for one answer.
-    """
+    """A kept connection to one address; `discreet.device.client.Collector` explains the parameters."""
 
     def __init__(self, url: str, token: str | None = None, *, attempts: int = 8, timeout: float = 30.0) -> None:
         parts = urlsplit(url)

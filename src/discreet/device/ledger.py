@@ -27,7 +27,7 @@ from discreet.device.outbox import Outbox, sync_folder
 from discreet.errors import DiscreetError
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.entropy import Entropy, _value_bytes
-from discreet.privacy.ledger import Accounts, Composition, Cost, Loss, Rational, rational, shown
+from discreet.privacy.ledger import Accounts, Composition, Loss, Rational, rational, shown
 
 VERSION = 2
 """Version of the file. Entries of version 1 have claims only."""
@@ -110,37 +110,6 @@ class Ledger(Accounts):
             with self._locked(self.path):
                 self._catch_up()
                 yield
-
-    def charge(
-        self,
-        subject: str,
-        campaign: str,
-        epsilon: Cost,
-        *,
-        round: int = 1,
-        report: str = "",
-        permanent: str = "",
-    ) -> Composition:
-        """Charge an answer, durably, before it is drawn; raise `BudgetError` and charge nothing if it is too much.
-
-        An id that was charged before raises `AnsweredBefore`: what was drawn for it may be sent again, as it is, but
-        nothing is drawn for it twice.
-
-        Parameters
-        ----------
-        subject, campaign : str
-            Who answers what; a pseudonym is enough.
-        epsilon : number, fraction or Loss
-            What the answer costs: a claim, or the exact loss.
-        round : int
-            Of the campaign; each round is charged.
-        report : str
-            Id of the report, if there is one: no id is charged twice, whoever answers what.
-        permanent : str
-            For permanent answers: what `permanent_tag` returns for the value. The same tag is not charged twice.
-        """
-        with self.transaction():
-            return super().charge(subject, campaign, epsilon, round=round, report=report, permanent=permanent)
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values: one row per person."""

@@ -14,6 +14,8 @@ The file is long because losses, accounts and what is shown before an answer are
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -289,6 +291,11 @@ class Accounts:
             subject, campaign, round, account.spent, cost.total, after.total, self.limit, allowed, reason
         )
 
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Hold the accounts alone while an answer is charged; the ledger of a device says how."""
+        yield
+
     def charge(
         self,
         subject: str,
@@ -317,25 +324,26 @@ class Accounts:
         permanent : str
             For permanent answers: what `permanent_tag` returns for the value. The same tag is not charged twice.
         """
-        found = self.preview(subject, campaign, epsilon, round=round, report=report, permanent=permanent)
-        if found.reason == KNOWN:
-            raise AnsweredBefore(KNOWN)
-        if not found.is_allowed:
-            raise BudgetError(str(found))
-        if found.cost:
-            ratio = _loss(epsilon).ratio
-            entry = {
-                "subject": subject,
-                "campaign": campaign,
-                "round": round,
-                "epsilon": str(found.cost) if ratio == 1 else written(found.cost),
-                "ratio": "" if ratio == 1 else f"{ratio.numerator}/{ratio.denominator}",
-                "report": report,
-                "permanent": permanent,
-            }
-            self._keep(entry)
-            self._add(entry)
-        return found
+        with self.transaction():
+            found = self.preview(subject, campaign, epsilon, round=round, report=report, permanent=permanent)
+            if found.reason == KNOWN:
+                raise AnsweredBefore(KNOWN)
+            if not found.is_allowed:
+                raise BudgetError(str(found))
+            if found.cost:
+                ratio = _loss(epsilon).ratio
+                entry = {
+                    "subject": subject,
+                    "campaign": campaign,
+                    "round": round,
+                    "epsilon": str(found.cost) if ratio == 1 else written(found.cost),
+                    "ratio": "" if ratio == 1 else f"{ratio.numerator}/{ratio.denominator}",
+                    "report": report,
+                    "permanent": permanent,
+                }
+                self._keep(entry)
+                self._add(entry)
+            return found
 
     def _keep(self, entry: dict[str, Any]) -> None:
         """Make an entry durable; in memory there is nothing to do."""
