@@ -176,7 +176,7 @@ def test_every_method_of_a_plan_is_ranked_and_can_be_built(question):
         assert {f"distribution {name}" for name in DISTRIBUTIONS} <= names
         assert {f"two-round {e.name}" for e in entries().values() if e.question == "mean" and not e.needs} <= names
     else:
-        assert {name.split("/")[0] for name in names} >= {*RANGES, "auto", "adaptive", "direct", "distribution"}
+        assert {name.split("/")[0] for name in names} >= {*RANGES, "auto", "direct", "distribution"}
     for option in advice:
         plan = read_plan(json.loads(json.dumps(advice.plan(option).to_dict())))
         first = plan.round([])

@@ -10,11 +10,13 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.plans.encoders import RangeEncoder
+from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.designs import predicted_variance
 from discreet.plans.range_mean.estimators import ratio
 from discreet_papers import STUDIES
 from discreet_papers.privrm import levels as privrm_levels
 from discreet_papers.privrm import study as privrm
+from discreet_papers.privrm.adjustment import Adjusted, dense_region, mean_error
 from discreet_papers.privrm.claims import auto, claims
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +75,38 @@ def test_a_quick_cell(question):
     assert set(cell["measured"]) == set(privrm.COMPARED)
     for name in ("privrm-i/duchi", "privrm-star/piecewise"):
         assert cell["exact"][name] <= 1.0001 * cell["exact"][f"{name}, as published"]
+
+
+def test_the_region_stays_wide_where_halving_only_costs():
+    points = np.linspace(-1, 1, 401)
+    sources = [range_mechanism("outside-symbol", "duchi", 2.0)]
+    uniform = np.full(401, 1 / 401)
+    assert dense_region(points, uniform, -1, 1, mean_error(sources, 1e5, -1, 1)) == (-1, 1)
+    spike = np.where(points < -0.9, 1.0, 0.0)
+    assert dense_region(points, spike, -1, 1, mean_error(sources, 1e5, -1, 1))[1] < -0.7
+    # noise in an empty tail keeps the region wide, unless it is taken for what it is; a real tail is not empty
+    floor = spike / spike.sum() * 0.999 + 0.001 / 401
+    error = mean_error(sources, 1e9, -1, 1)
+    assert dense_region(points, floor, -1, 1, error) == (-1, 1)
+    assert dense_region(points, floor, -1, 1, error, threshold=0.01)[1] < -0.7
+    half = np.where(points < 0, 0.6, 0.4)
+    assert dense_region(points, half, -1, 1, error, threshold=1.0) == (-1, 1)
+
+
+def test_adjustment_narrows_a_wide_range():
+    values = np.clip(np.random.default_rng(9).lognormal(0.5, 0.5, 50_000), 0, 100)  # nearly everybody below 10
+    wide = privrm.Question("wide", values, dc.Interval(0, 100), 0.0, 50.0)
+    rng = np.random.default_rng(1)
+    plan = RangeMean(wide.domain, 0, 50, 2, "privrm-star", "duchi")
+    for literal in (False, True):
+        adjusted = Adjusted(plan, literal)
+        pilot = privrm.Crowd(adjusted.wave, adjusted.first.encoder.encode(values[:5_000]).inputs).tally(rng)
+        encoder = adjusted.second(pilot).encoder
+        assert encoder.region[0] == 0
+        assert encoder.region[1] <= 50 if literal else encoder.region[1] < 10
+        assert encoder.clip != literal
+    unadjusted = math.sqrt(predicted_variance(plan.round([]).channels[0].mechanism, wide.belief) / values.size)
+    assert privrm.measured(wide, 2.0, 4, "privrm-star/duchi, adjusted")["rmse"] < 0.7 * wide.half * unadjusted
 
 
 def test_committed_levels():

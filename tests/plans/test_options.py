@@ -40,7 +40,7 @@ def test_no_plan_takes_any_option(plan):
         (lambda: dc.Distribution(WAGE, 1, method="spline", ratio=0.4), "it belongs to the method general-wave"),
         (lambda: dc.Variance(WAGE, 1, "two-round", bins=4), "it belongs to the method distribution"),
         (lambda: dc.RangeMean(WAGE, 0, 50, 1, "direct", draw="zero"), "it belongs to the methods auto, privrm-i"),
-        (lambda: dc.RangeMean(WAGE, 0, 50, 1, adaptive=True, rounds=1), "adaptive needs a pilot round"),
+        (lambda: dc.RangeMean(WAGE, 0, 50, 1, adaptive=True), "RangeMean has no option 'adaptive'"),
     ],
 )
 def test_wrong_options_are_told_what_would_have_been_right(call, why):
@@ -88,6 +88,7 @@ def test_plans_are_cheap_to_make(monkeypatch):
     [
         {"question": "mean", "epsilon": 1.0, "method": "minimax", "level": 0.95},
         {"question": "mean", "epsilon": 1.0, "method": "aaa", "level": 0.95, "people": 500},
+        {"question": "mean", "epsilon": 1.0, "method": "np-aaa", "level": 0.95, "decode": "average"},
         {"question": "distribution", "epsilon": 1.0, "bins": 16, "method": "spline", "level": 0.9, "wave": "piecewise"},
         {"question": "variance", "epsilon": 1.0, "method": "two-round", "level": 0.95, "mechanism": "auto"},
         {
@@ -108,3 +109,19 @@ def test_plans_of_version_0_1_are_read(document):
     assert again.to_dict() == plan.to_dict()
     assert again.round([]).channels[0].mechanism == plan.round([]).channels[0].mechanism
     assert again.round([]).share == (0.1 if document["question"] == "range-mean" else plan.round([]).share)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"question": "mean", "method": "aaa", "decode": "plug-in"}, "decode='plug-in' is no longer offered: .*leave"),
+        (
+            {"question": "range-mean", "low": 0, "high": 50, "adaptive": True},
+            "adaptive=True.* no longer offered: .*ask",
+        ),
+        ({"question": "range-mean", "low": 0, "high": 50, "literal": True}, "no longer offered"),
+    ],
+)
+def test_options_that_are_no_longer_offered_are_refused_with_the_reason(options, why):
+    with pytest.raises(dc.DiscreetError, match=why):
+        read_plan({"domain": WAGE.to_dict(), "epsilon": 1.0} | options)

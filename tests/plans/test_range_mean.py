@@ -1,4 +1,4 @@
-"""Range means: predicted variance against reference and simulation, coverage, choice, adaptive adjustment, ends."""
+"""Range means: predicted variance against reference and simulation, coverage, choice, ends."""
 
 import json
 import math
@@ -16,7 +16,6 @@ from discreet.plans.base import Answered
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.range_mean import RangeMean, estimators
 from discreet.plans.range_mean.designs import Belief, predicted_variance, ranked
-from discreet.plans.range_mean.region import dense_region, mean_error
 from discreet.plans.range_mean.several import RangeMeans
 from discreet.tallies import Tally
 
@@ -217,45 +216,6 @@ def test_pooling_the_pilot_uses_its_answers(wages):
 
 
 @pytest.mark.needs("scipy")
-def test_adaptive_narrows_a_wide_range():
-    rng = np.random.default_rng(9)
-    values = np.clip(rng.lognormal(0.5, 0.5, 200_000), 0, 100)  # nearly everybody below 10
-    wide = dc.simulate(RangeMean(DOMAIN, 0, 50, 2, "privrm-star", "duchi"), values, seed=1)
-    plan = RangeMean(DOMAIN, 0, 50, 2, "privrm-star", "duchi", adaptive=True)
-    narrow = dc.simulate(plan, values, seed=1)
-    assert narrow.details["region"][1] < 10
-    assert narrow.details["standard_error"] < wide.details["standard_error"] / 3
-    truth = values[values <= 50].mean()
-    assert abs(narrow.value - truth) < abs(wide.value - truth) + 3 * narrow.details["standard_error"]
-    assert any("nearest end" in sentence for sentence in narrow.assumed)
-    assert narrow.details["bias_allowed"] > 0
-    assert narrow.interval[0] < truth < narrow.interval[1]
-    literal = dc.simulate(
-        RangeMean(DOMAIN, 0, 50, 2, "privrm-star", "duchi", adaptive=True, literal=True), values, seed=1
-    )
-    assert literal.details["region"][0] == 0
-    assert any("left out" in sentence for sentence in literal.assumed) or literal.details["region"] == [0.0, 50.0]
-    best = dc.simulate(RangeMean(DOMAIN, 0, 50, 2, adaptive=True), values, seed=1)
-    assert best.details["standard_error"] <= narrow.details["standard_error"] * 1.1
-
-
-def test_the_region_stays_wide_where_halving_only_costs():
-    points = np.linspace(-1, 1, 401)
-    sources = [range_mechanism("outside-symbol", "duchi", 2.0)]
-    uniform = np.full(401, 1 / 401)
-    assert dense_region(points, uniform, -1, 1, mean_error(sources, 1e5, -1, 1)) == (-1, 1)
-    spike = np.where(points < -0.9, 1.0, 0.0)
-    assert dense_region(points, spike, -1, 1, mean_error(sources, 1e5, -1, 1))[1] < -0.7
-    # noise in an empty tail keeps the region wide, unless it is taken for what it is; a real tail is not empty
-    floor = spike / spike.sum() * 0.999 + 0.001 / 401
-    error = mean_error(sources, 1e9, -1, 1)
-    assert dense_region(points, floor, -1, 1, error) == (-1, 1)
-    assert dense_region(points, floor, -1, 1, error, threshold=0.01)[1] < -0.7
-    half = np.where(points < 0, 0.6, 0.4)
-    assert dense_region(points, half, -1, 1, error, threshold=1.0) == (-1, 1)
-
-
-@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["direct", "distribution"])
 def test_baselines(wages, method):
     answer = dc.simulate(RangeMean(DOMAIN, 20, 50, 4, method), wages, seed=1)
@@ -264,8 +224,6 @@ def test_baselines(wages, method):
     if method == "distribution":
         assert abs(answer.value - inside) < 1
         assert answer.details["share"] == pytest.approx(np.mean((wages >= 20) & (wages <= 50)), abs=0.03)
-    with pytest.raises(DiscreetError, match="adaptive"):
-        RangeMean(DOMAIN, 20, 50, 4, method, adaptive=True)
     if method == "direct":
         with pytest.raises(DiscreetError, match="at least 64 outputs"):
             RangeMean(DOMAIN, 20, 50, 4, method, "duchi").round([])
@@ -300,7 +258,7 @@ def test_broken_parameters():
     for options, words in (
         ({"method": "privrm"}, "method must be"),
         ({"pilot": 1.0}, "pilot must be"),
-        ({"pilot": 0.0, "adaptive": True}, "pilot must be"),
+        ({"adaptive": True}, "RangeMean has no option 'adaptive'"),
         ({"guess": (0.0, 30.0)}, "guess"),
         ({"guess": (0.5, 70.0)}, "guess"),
         ({"prior": [0.0, 0.0]}, "prior"),

@@ -44,8 +44,6 @@ def range_candidates(asked: Ask) -> list[Candidate]:
     second, place = _best(sources, Belief.guess(belief.share, belief.mean))
     law = _ratio(asked, belief, [(PILOT, first), (1 - PILOT, second)])
     found.append(replace(found[place], method="auto", arguments={"method": "auto", "rounds": 2}, law=law, rounds=2))
-    adaptive = {"method": "auto", "adaptive": True}
-    found.append(replace(found[place], method="adaptive", arguments=adaptive, law=None, rounds=2))
     if asked.is_guess:
         prior = asked.population.histogram(64).tolist()
         tailored = ranked(asked.epsilon, belief, ("outside-symbol",), tailored=True)[0].build(asked.epsilon)

@@ -6,7 +6,7 @@ Mathematics on arrays. Nothing here loads numba or scipy until it is needed.
   `kernels` hold its loops in numpy and compiled.
 * `simplex`, `shrinkage`, `tree`: from noisy frequencies to a distribution, flat and in hierarchies.
 * `spline`, `hybrid`: densities whose smoothness the reports choose, without and with spikes.
-* `shapes`, `plug_in`: a distribution from few reports, and a mean from the most likely distribution.
+* `shapes`: a distribution from few reports.
 * `functionals`, `intervals`, `uncertainty`: what is read off a histogram, with intervals.
 * `held_out`, `fit`, `tails`: which of two fits predicts better, and whether honest people could have sent the reports.
 * `resampling`: the random generator for all of it.

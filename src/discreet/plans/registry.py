@@ -10,6 +10,7 @@ from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.mean.several import Means
 from discreet.plans.range_mean import RangeMean
+from discreet.plans.range_mean.answering import NARROWED
 from discreet.plans.range_mean.several import RangeMeans
 from discreet.plans.variance import Variance
 
@@ -30,6 +31,16 @@ RENAMED = {
     "range-means": {"users": "people"},
 }
 """Options of version 0.1 that have another name now."""
+PLUG_IN = (
+    "decode='plug-in' is no longer offered: with bounds much wider than the values its interval missed the truth; "
+    "leave decode out, and the reports are averaged without bias"
+)
+RETIRED: dict[str, dict[str, tuple[Any, str]]] = {
+    "mean": {"decode": ("average", PLUG_IN)},
+    "means": {"decode": ("average", PLUG_IN)},
+    "range-mean": {"adaptive": (False, NARROWED), "literal": (False, NARROWED)},
+}
+"""Options that are no longer offered: the value that changes nothing, and why any other is refused."""
 
 
 def read_plan(values: Any) -> Plan:
@@ -47,6 +58,9 @@ def read_plan(values: Any) -> Plan:
         raise DiscreetError(f"question must be one of {', '.join(sorted(QUESTIONS))}, not {named!r}")
     renamed = RENAMED.get(values["question"], {})
     arguments = {renamed.get(str(key), str(key)): value for key, value in values.items() if key != "question"}
+    for key, (harmless, reason) in RETIRED.get(values["question"], {}).items():
+        if arguments.pop(key, harmless) != harmless:
+            raise DiscreetError(reason)
     for key, value in arguments.items():
         if key == "domain":
             arguments[key] = read_domain(value)

@@ -17,7 +17,7 @@ IMPLEMENTED = (
     ("4.2", "PrivRM^O", '`method="privrm-o"`', "exact calibration: 2ε/3 + 2ε/3 with PM, not ε/2 + ε/2"),
     ("5.1", "PrivRM*", '`method="privrm-star"`', "the largest ε′ by root finding, rounded down; bit-weighted sum"),
     ("5.3", "the guideline", '`method="auto"`', "full variance of every candidate, from a first round that is reused"),
-    ("6", "adaptive adjustment", "`adaptive=True`", "clips instead of dropping; `literal=True` as printed"),
+    ("6", "adaptive adjustment", "only in this study", "clips instead of dropping, and as printed; no honest interval"),
     ("beyond", "—", '`method="outside-symbol"`', "one more report, ⊥; the value keeps the whole ε"),
 )
 CORRECTED = (
@@ -98,7 +98,8 @@ def _lower(result: dict[str, Any]) -> str:
     return (
         "Biased methods, which `auto` does not choose by default, were measured clearly lower (1.6 standard errors) "
         f"in {len(lower)} cells: {', '.join(lower)}. There the noise of the range's width is large compared to the "
-        "bias: use `adaptive=True`, whose interval includes that bias."
+        "bias. `RangeMean` does not offer adjustment: where values are heaped, 95 % intervals that allowed for its "
+        "bias held the truth in only 38 to 78 % of collections. Ask about a narrower range instead."
     )
 
 

@@ -30,6 +30,7 @@ from discreet.plans.range_mean.estimators import direct, moments_within, ratio, 
 from discreet.tallies import Tally
 from discreet_papers import data
 from discreet_papers.job import Cell, Job, seed_of
+from discreet_papers.privrm.adjustment import PILOT, Adjusted
 from discreet_papers.privrm.levels import AS_PUBLISHED, EPSILONS, INNERS, guideline, level_cell, splits
 
 METHODS = ("privrm-i", "privrm-o", "privrm-star", "outside-symbol")
@@ -261,8 +262,7 @@ def _auto(question: Question, epsilon: float, runs: int) -> tuple[str, float]:
 
 def _plans() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {
-        f"{method}/{inner}, adjusted as printed": {"method": method, "mechanism": inner, "adaptive": True}
-        | {"literal": True}
+        f"{method}/{inner}, adjusted as printed": {"method": method, "mechanism": inner}
         for method in ("privrm-i", "privrm-star")
         for inner in ("duchi", "piecewise")
     }
@@ -270,8 +270,8 @@ def _plans() -> dict[str, dict[str, Any]]:
         "direct/piecewise": {"method": "direct", "mechanism": "piecewise"},
         "direct/laplace": {"method": "direct", "mechanism": "laplace"},
         "distribution": {"method": "distribution"},
-        "privrm-star/duchi, adjusted": {"method": "privrm-star", "mechanism": "duchi", "adaptive": True},
-        "auto, adjusted": {"adaptive": True, "tailored": False, "positions": POSITIONS},
+        "privrm-star/duchi, adjusted": {"method": "privrm-star", "mechanism": "duchi"},
+        "auto, adjusted": {"positions": POSITIONS},
     }
 
 
@@ -294,8 +294,9 @@ def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[s
     plan = RangeMean(question.domain, question.low, question.high, epsilon, **PLANS[name])
     truth = float(question.inside.mean())
     low, high = (2 * (end - question.domain.low) / question.domain.width - 1 for end in (question.low, question.high))
-    first = _asked(plan, [])
-    everybody = Crowd(first.mechanism, first.encoder.encode(question.values).inputs) if not plan.adaptive else None
+    adjusted = Adjusted(plan, literal=name.endswith("as printed")) if ", adjusted" in name else None
+    first = _asked(plan, []) if adjusted is None else adjusted.first
+    everybody = Crowd(first.mechanism, first.encoder.encode(question.values).inputs) if adjusted is None else None
     errors = []
     for _ in range(runs):
         if everybody is not None:
@@ -308,9 +309,10 @@ def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[s
             errors.append(float(question.domain.decode(mean)) - truth)
             continue
         order = rng.permutation(question.values)
-        size = round(plan.pilot * order.size)
+        size = round(PILOT * order.size)
         pilot = Crowd(first.mechanism, first.encoder.encode(order[:size]).inputs).tally(rng)
-        second = _asked(plan, [Answered(Round(1, (first,)), {"pilot": pilot})])
+        assert adjusted is not None
+        second = adjusted.second(pilot)
         assert isinstance(second.mechanism, Ranged)
         assert isinstance(second.encoder, RangeEncoder)
         tally = Crowd(second.mechanism, second.encoder.encode(order[size:]).inputs).tally(rng)

@@ -83,9 +83,6 @@ class Adaptive:
         How many people are expected in all, to choose the share.
     reuse : bool
         Whether first-round reports count in the estimate.
-    decode : str
-        "average" (unbiased), or "plug-in": the mean of the distribution that EM finds in the reports of both rounds,
-        biased but never measurably worse, and up to twice as good on concentrated data; with an interval of its own.
     """
 
     domain: Interval
@@ -93,7 +90,6 @@ class Adaptive:
     pilot: str = "broad-lp"
     share: float | None = None
     reuse: bool = True
-    decode: str = "average"
     people: int | None = None
 
     def __post_init__(self) -> None:
@@ -102,7 +98,6 @@ class Adaptive:
             check_share("share", self.share)
         if self.people is not None:
             check_whole("people", self.people, 1)
-        check_choice("decode", self.decode, ("average", "plug-in"))
         if not isinstance(self.reuse, bool):
             raise DiscreetError(f"reuse must be True or False, not {self.reuse!r}")
 
@@ -196,16 +191,11 @@ class Adaptive:
         if self.reuse and isinstance(first, Numeric) and pilot.n >= 2:
             parts.insert(0, (first, pilot))
         mean, error, weights = weighted_mean(parts)
-        if self.decode == "plug-in":
-            mean, error = self._plug_in(parts)
         domain = asked_domain(second_round.round.channel(key).encoder)
         value, scale = domain.decode(mean), domain.width / 2
         said = "the noise of round two was adapted to what round one showed"
         if not adapted:
             said = f"adapting would not have helped here: round two was asked with {second.name} as well"
-        unbiased = "unbiased whatever round one showed"
-        if self.decode == "plug-in":
-            unbiased = "plug-in decoding: value and interval are biased towards the distribution that fits the reports"
         return NumberAnswer(
             question="mean",
             value=value,
@@ -214,14 +204,6 @@ class Adaptive:
             n=pilot.n + main.n,
             epsilon=plan.epsilon,
             method=plan.method,
-            assumed=(f"values outside {domain} count as its nearest end", said, unbiased),
+            assumed=(f"values outside {domain} count as its nearest end", said, "unbiased whatever round one showed"),
             details={"standard_error": error * scale, "adapted": adapted, "weights": weights, "pilot_reports": pilot.n},
         )
-
-    def _plug_in(self, parts: list[tuple[Numeric, Tally]]) -> tuple[float, float]:
-        from discreet.estimation.em import joint
-        from discreet.estimation.functionals import bucket_centres
-        from discreet.estimation.plug_in import likely_mean
-
-        channel, counts = joint([m.operator(BINS) for m, _ in parts], [tally.counts for _, tally in parts])
-        return likely_mean(channel, counts, 2 * bucket_centres(BINS) - 1, epsilon=self.epsilon)

@@ -20,7 +20,7 @@ BEST: Final = "minimax"
 """What "auto" takes in one round: no mechanism has less worst-case variance."""
 ADAPTIVE: dict[str, dict[str, Any]] = {"aaa": {}, "np-aaa": {"pilot": "hybrid-np", "share": 0.1}}
 """The methods with two rounds, and where their defaults differ from those of `Adaptive`."""
-ADAPTIVE_OPTIONS = ("pilot", "share", "people", "reuse", "decode")
+ADAPTIVE_OPTIONS = ("pilot", "share", "people", "reuse")
 
 
 class Mean(Plan[NumberAnswer]):
@@ -49,8 +49,6 @@ class Mean(Plan[NumberAnswer]):
         How many people "aaa" and "np-aaa" may expect; drivers that know it fill it in.
     reuse : bool, optional
         Whether the reports of the first round count in the estimate (default): "aaa" and "np-aaa".
-    decode : str, optional
-        "average" (default, unbiased) or "plug-in" (biased, often closer): "aaa" and "np-aaa".
     outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
         Of the mechanism that the method names; see `discreet.mechanism`.
 
@@ -77,7 +75,6 @@ class Mean(Plan[NumberAnswer]):
         share: float | None = None,
         people: int | None = None,
         reuse: bool | None = None,
-        decode: str | None = None,
         outputs: int | None = None,
         corrected: bool | None = None,
         plateau: bool | None = None,
@@ -93,7 +90,7 @@ class Mean(Plan[NumberAnswer]):
         check_domain(domain, Interval, "mean")
         self.domain = domain
         self._options = given(
-            pilot=pilot, share=share, people=people, reuse=reuse, decode=decode, outputs=outputs, corrected=corrected,
+            pilot=pilot, share=share, people=people, reuse=reuse, outputs=outputs, corrected=corrected,
             plateau=plateau, positions=positions, steps=steps, b=b, ratio=ratio, prior=prior, sigma=sigma, q=q,
         )  # fmt: skip
         self.method, self._is_auto = chosen_method(method, mechanism, rounds, self._options), method == "auto"

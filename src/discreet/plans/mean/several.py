@@ -82,7 +82,7 @@ class Means(Plan[MeansAnswer]):
         The mechanism for "auto" to use; the same as to give its name as the method.
     rounds : int, optional
         How many rounds the plan may take, 1 or 2; unless given, as many as the method needs, and 1 for "auto".
-    pilot, share, people, reuse, decode : optional
+    pilot, share, people, reuse : optional
         Of "aaa" and "np-aaa"; see `Mean`. The pilot must be a mechanism for numbers.
     outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
         Of the mechanism that the method names; see `discreet.mechanism`.
@@ -115,7 +115,6 @@ class Means(Plan[MeansAnswer]):
         share: float | None = None,
         people: int | None = None,
         reuse: bool | None = None,
-        decode: str | None = None,
         outputs: int | None = None,
         corrected: bool | None = None,
         plateau: bool | None = None,
@@ -142,7 +141,7 @@ class Means(Plan[MeansAnswer]):
             check_whole("answers", answers, 1, len(self.domains))
         self.spread, self._answers = float(spread), answers
         self._options = given(
-            pilot=pilot, share=share, people=people, reuse=reuse, decode=decode, outputs=outputs, corrected=corrected,
+            pilot=pilot, share=share, people=people, reuse=reuse, outputs=outputs, corrected=corrected,
             plateau=plateau, positions=positions, steps=steps, b=b, ratio=ratio, prior=prior, sigma=sigma, q=q,
         )  # fmt: skip
         self.method, self._is_auto = chosen_method(method, mechanism, rounds, self._options), method == "auto"

@@ -7,8 +7,8 @@ Nobody says whether they are inside. Methods [PrivRM 2024; notes in the modules 
     direct, distribution              baselines of section 3.2: biased; EMS through Square Wave
     auto                              the least predicted variance, from a guess, a prior or a pilot round
 
-``adaptive=True`` first learns where people are (a tenth of them, by Square Wave) and then narrows the range to the
-dense region; people of the range outside it answer as its nearest end [adaptive adjustment, algorithm 4, corrected].
+The paper's adaptive adjustment, which narrows the range to where people are, is not offered: no interval for it covers
+where values are heaped. It is in the study of the paper (discreet_papers.privrm.adjustment).
 Prefer outside-symbol from epsilon = 1 on; privrm-star with duchi when epsilon is small and the mean near the middle.
 """
 
@@ -24,19 +24,13 @@ from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer
-from discreet.plans.base import Answered, Channel, History, Plan, Round
+from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
 from discreet.plans.options import check_choice, check_domain, check_options, given, numeric_options
 from discreet.plans.range_mean import estimators
-from discreet.plans.range_mean.answering import RangeAnswering, asked_wave
-from discreet.plans.range_mean.designs import COARSE, Belief, check_range, ranked
-from discreet.plans.range_mean.region import (
-    dense_region,
-    literal_error,
-    mean_error,
-    noise_of_count,
-)
+from discreet.plans.range_mean.answering import RangeAnswering
+from discreet.plans.range_mean.designs import Belief, check_range, ranked
 
 PILOT_SHARE = 0.1
 """The share of the people in a pilot round, unless given."""
@@ -60,8 +54,6 @@ class RangeMean(Plan[NumberAnswer]):
         "auto", "privrm-i", "privrm-o", "privrm-star", "outside-symbol", "direct" or "distribution".
     mechanism : str, optional
         The mechanism for numbers inside; unless given, the one of least predicted variance.
-    adaptive : bool
-        Whether to narrow the range to where people are, by a pilot round (two rounds).
     level : float
         Of the confidence interval.
     rounds : int, optional
@@ -73,11 +65,9 @@ class RangeMean(Plan[NumberAnswer]):
     pilot : float, optional
         Share of the people in the pilot round, 0.1 unless given; their answers count too. Giving it allows two rounds;
         0 means no pilot.
-    literal : bool
-        Whether to narrow the range exactly as the paper prints it, for reproduction.
     tailored : bool
-        Whether "auto" may also design a mechanism for a known distribution (a prior, or that of the adaptive pilot),
-        by a linear programme: less noise, but seconds of work.
+        Whether "auto" may also design a mechanism for a known distribution (a prior), by a linear programme: less
+        noise, but seconds of work.
     draw : str, optional
         What people outside the range send; see
         `discreet.mechanisms.numeric.privrm.range_mechanism`.
@@ -105,14 +95,12 @@ class RangeMean(Plan[NumberAnswer]):
         epsilon: float,
         method: str = "auto",
         mechanism: str | None = None,
-        adaptive: bool = False,
         level: float = 0.95,
         *,
         rounds: int | None = None,
         guess: tuple[float, float] | None = None,
         prior: Sequence[float] | None = None,
         pilot: float | None = None,
-        literal: bool = False,
         tailored: bool = True,
         draw: Draw | None = None,
         calibrated: bool | None = None,
@@ -134,23 +122,16 @@ class RangeMean(Plan[NumberAnswer]):
             raise DiscreetError(f"pilot must be a share from 0 to below 1, not {pilot!r}")
         if rounds not in (None, 1, 2):
             raise DiscreetError(f"rounds must be 1 or 2, not {rounds!r}")
-        if adaptive and method in ("direct", "distribution"):
-            raise DiscreetError(f"adaptive belongs to the methods auto, {', '.join(METHODS)}; {method} has no region")
-        if adaptive and (pilot == 0 or rounds == 1):
-            raise DiscreetError("adaptive needs a pilot round: pilot must be above 0 and rounds 2")
-        self.mechanism, self.adaptive, self.literal = mechanism, adaptive, literal
-        self.method, self.tailored = method, tailored
+        self.method, self.mechanism, self.tailored = method, mechanism, tailored
         self.pilot = PILOT_SHARE if pilot is None else float(pilot)
         self.options = given(
             draw=draw, calibrated=calibrated, positions=positions, outputs=outputs, corrected=corrected,
             plateau=plateau, steps=steps, b=b, ratio=ratio,
         )  # fmt: skip
         check_options(method, self.options, OPTIONS)
-        self._given = {"guess": guess, "prior": prior, "literal": literal, "tailored": tailored} | given(
-            pilot=pilot, rounds=rounds
-        )
+        self._given = {"guess": guess, "prior": prior, "tailored": tailored} | given(pilot=pilot, rounds=rounds)
         may_learn = self.pilot > 0 and (rounds == 2 or (rounds is None and pilot is not None))
-        self._has_pilot = adaptive or (method == "auto" and guess is None and prior is None and may_learn)
+        self._has_pilot = method == "auto" and guess is None and prior is None and may_learn
         whole = self.range == (domain.low, domain.high)
         self._mean = Mean(domain, self.epsilon, mechanism or "auto", level) if whole else None
         self._belief = self._believe(guess, prior)
@@ -164,7 +145,6 @@ class RangeMean(Plan[NumberAnswer]):
             "epsilon": self.epsilon,
             "method": self.method,
             "mechanism": self.mechanism,
-            "adaptive": self.adaptive,
             "level": self.level,
         }
         return own | self._given | self.options
@@ -211,8 +191,6 @@ class RangeMean(Plan[NumberAnswer]):
         return Belief.guess((self.range[1] - self.range[0]) / self.domain.width, 0.0)
 
     def _pilot_channel(self) -> Channel:
-        if self.adaptive:
-            return Channel("pilot", self._wave, self.domain)
         return Channel("pilot", self.choose(self._blind), RangeEncoder(self.domain, *self.range, self.range))
 
     @property
@@ -229,8 +207,6 @@ class RangeMean(Plan[NumberAnswer]):
             return Channel("all", source, self.domain)
         if self.method == "distribution":
             return Channel("all", self._wave, self.domain)
-        if self.adaptive:
-            return self._adapted(history[0])
         if history:
             pilot = history[0].round.channel("pilot").mechanism
             assert isinstance(pilot, Ranged)
@@ -240,28 +216,6 @@ class RangeMean(Plan[NumberAnswer]):
             belief = self._belief or self._blind
         source = self.choose(belief, tailored=self.tailored and self._given["prior"] is not None)
         return Channel("all", source, RangeEncoder(self.domain, *self.range, self.range))
-
-    def _adapted(self, pilot: Answered) -> Channel:
-        """Return the main channel of adaptive adjustment: the dense region, and the best mechanism for it."""
-        tally = pilot.tally("pilot")
-        points, masses = estimators.reconstruct(asked_wave(pilot, "pilot"), tally.counts)
-        low, high = self.answering.canonical
-        n = tally.n * (1 - self.pilot) / self.pilot
-        whole = Belief.within(points, masses, low, high, (low, high), clip=True)
-        if not whole.share > 0:
-            whole = Belief.guess(1e-3, 0.0)
-        if self.literal:
-            source = self.choose(whole)
-            region = dense_region(points, masses, low, high, literal_error(source, n, low, high))
-        else:
-            sources = [d.build(self.epsilon, positions=COARSE) for d in ranked(self.epsilon, whole, *self._open)[:4]]
-            error, empty = mean_error(sources, n, low, high), noise_of_count(self.epsilon, tally.n)
-            region = dense_region(points, masses, low, high, error, threshold=empty)
-            belief = Belief.within(points, masses, low, high, region, clip=True)
-            source = self.choose(belief, tailored=self.tailored)
-        first, last = (float(self.domain.decode(end)) for end in region)
-        encoder = RangeEncoder(self.domain, *self.range, (first, last), clip=not self.literal)
-        return Channel("all", source, encoder)
 
     def estimate(self, history: History) -> NumberAnswer:
         """Return the mean inside with its interval; details hold the share and the count with theirs."""

@@ -1,5 +1,8 @@
 """Adaptive adjustment: narrow the range to where people are, when the noise saved outweighs the bias.
 
+It is studied here and not offered by `RangeMean`: what it drops or clips is a bias that no interval of ours accounts
+for where values are heaped (95 % intervals held the truth in 38 to 78 % of collections on a spiky column).
+
 A pilot's distribution is halved towards its denser half as long as the predicted error falls [PrivRM, algorithm 4].
 What the paper leaves open or has wrong, and what is done here:
 
@@ -11,12 +14,21 @@ What the paper leaves open or has wrong, and what is done here:
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import Floats
+from discreet.mechanisms.numeric.privrm import METHODS
+from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.ranged import Ranged
-from discreet.plans.range_mean.designs import Belief, Region, predicted_variance
+from discreet.mechanisms.shapes.window import Window
+from discreet.plans.base import Channel
+from discreet.plans.encoders import RangeEncoder
+from discreet.plans.range_mean import RangeMean
+from discreet.plans.range_mean.designs import COARSE, Belief, Region, predicted_variance, ranked
+from discreet.plans.range_mean.estimators import reconstruct
+from discreet.tallies import Tally
 
 Criterion = Callable[[Floats, Floats, Region], float]
 """Predicted error of a region, from point masses on the domain."""
@@ -24,6 +36,8 @@ NOISE = 4.0
 """A half may count as empty if it holds less than this many standard deviations of a randomised count."""
 EMPTY = 0.002
 """A half that holds more than this part of the people in the range never counts as empty."""
+PILOT = 0.1
+"""The share of the people in the pilot round."""
 
 
 def noise_of_count(epsilon: float, n: int) -> float:
@@ -50,22 +64,6 @@ def region_bias(points: Floats, masses: Floats, whole: Region, region: Region, *
         belief = Belief.within(points, masses, *whole, part, clip=clip or part == whole)
         means.append((part[0] + part[1]) / 2 + (part[1] - part[0]) / 2 * belief.mean)
     return means[1] - means[0]
-
-
-def bias_allowed(
-    points: Floats, masses: Floats, whole: Region, region: Region, *, clip: bool, mass_error: float
-) -> float:
-    """Return how far the region may move the mean, given the pilot's distribution and what it may have missed.
-
-    ``mass_error`` is the error of the pilot's mass outside the region, assumed to lie where the mass seen there lies.
-    """
-    bias = abs(region_bias(points, masses, whole, region, clip=clip))
-    inside = (points >= whole[0]) & (points <= whole[1])
-    away = np.maximum(np.maximum(region[0] - points, points - region[1]), 0.0)[inside]
-    seen, share = masses[inside] * (away > 0), float(masses[inside].sum())
-    if not share > 0 or not seen.sum() > 0:
-        return bias
-    return bias + mass_error / share * float(seen @ away) / float(seen.sum())
 
 
 def dense_region(
@@ -129,3 +127,53 @@ def literal_error(source: Ranged, n: float, low: float, high: float) -> Criterio
         return n * noise * (region[1] - region[0]) ** 2 + (n * lost) ** 2
 
     return error
+
+
+@dataclass(frozen=True)
+class Adjusted:
+    """The two rounds of a range mean with adaptive adjustment.
+
+    Parameters
+    ----------
+    plan : RangeMean
+        The question, and the methods and mechanisms to choose from.
+    literal : bool
+        Whether to narrow the range exactly as the paper prints it.
+    """
+
+    plan: RangeMean
+    literal: bool = False
+
+    @property
+    def wave(self) -> Window:
+        """The pilot's mechanism: Square Wave on the whole domain."""
+        wave = mechanism("square-wave", self.plan.epsilon)
+        assert isinstance(wave, Window)
+        return wave
+
+    @property
+    def first(self) -> Channel:
+        """The pilot's channel."""
+        return Channel("pilot", self.wave, self.plan.domain)
+
+    def second(self, pilot: Tally) -> Channel:
+        """Return the main channel: the dense region, and the best mechanism for it."""
+        plan = self.plan
+        points, masses = reconstruct(self.wave, pilot.counts)
+        low, high = plan.answering.canonical
+        n = pilot.n * (1 - PILOT) / PILOT
+        whole = Belief.within(points, masses, low, high, (low, high), clip=True)
+        if not whole.share > 0:
+            whole = Belief.guess(1e-3, 0.0)
+        if self.literal:
+            source = plan.choose(whole)
+            region = dense_region(points, masses, low, high, literal_error(source, n, low, high))
+        else:
+            methods = METHODS if plan.method == "auto" else (plan.method,)
+            designs = ranked(plan.epsilon, whole, methods, (plan.mechanism,) if plan.mechanism else None)
+            sources = [design.build(plan.epsilon, positions=COARSE) for design in designs[:4]]
+            error, empty = mean_error(sources, n, low, high), noise_of_count(plan.epsilon, pilot.n)
+            region = dense_region(points, masses, low, high, error, threshold=empty)
+            source = plan.choose(Belief.within(points, masses, low, high, region, clip=True))
+        first, last = (float(plan.domain.decode(end)) for end in region)
+        return Channel("all", source, RangeEncoder(plan.domain, *plan.range, (first, last), clip=not self.literal))
