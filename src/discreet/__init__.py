@@ -26,6 +26,8 @@ __all__ = [
     "RangeMeans",
     "Variance",
     "advise",
+    "compare",
+    "compare_all",
     "simulate",
     # Mechanisms.
     "Categorical",
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.shapes.window import Window
     from discreet.plans.answers import Answer
     from discreet.plans.base import Plan
+    from discreet.plans.comparison import compare, compare_all
     from discreet.plans.distribution import Distribution
     from discreet.plans.frequency import Frequency
     from discreet.plans.mean import Mean, Means
@@ -106,6 +109,7 @@ else:
         "mechanisms.shapes.window": ("Window",),
         "plans.answers": ("Answer",),
         "plans.base": ("Plan",),
+        "plans.comparison": ("compare", "compare_all"),
         "plans.distribution": ("Distribution",),
         "plans.frequency": ("Frequency",),
         "plans.mean": ("Mean", "Means"),

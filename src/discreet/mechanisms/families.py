@@ -11,7 +11,7 @@ number of reports that support v [Wang et al. 2017]. p and q are exact fractions
 import math
 from abc import abstractmethod
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Mechanism
 from discreet.operators import Operator, Sparse, spread
 from discreet.tallies import Tally
+
+MOST_LISTED = 1 << 24
+"""A channel with at most this many entries is listed in full to compute its covariance."""
 
 
 class Numeric(Mechanism):
@@ -228,6 +231,38 @@ class Oracle(Categorical):
         return np.asarray((f * (p * (1 - p)) + (1 - f) * (q * (1 - q))) / (n * (p - q) ** 2))
 
     @property
+    def pair_law(self) -> tuple[float, float]:
+        """P(u and v are both supported) if the input is u, and if it is neither.
+
+        (p q, q^2) unless a shape says otherwise: given the input, any two categories are supported independently.
+        """
+        return self.p * self.q, self.q**2
+
+    def support_covariance(self, frequencies: Any) -> Floats:
+        """Return the covariance of one report's support indicators if the population has these frequencies."""
+        f = np.asarray(frequencies, dtype=np.float64)
+        own, other = self.pair_law
+        hit = self.q + (self.p - self.q) * f
+        both = own * (f[:, None] + f) + other * (1 - f[:, None] - f)
+        np.fill_diagonal(both, hit)
+        return np.asarray(both - np.outer(hit, hit))
+
+    def frequency_covariance(self, frequencies: Any, n: int = 1) -> Floats:
+        """Return the covariance of the estimated frequencies if n people are drawn from a population with these ones.
+
+        Noise and the drawing of people together; of the actual mechanism.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> m = dc.mechanism("subset-selection", epsilon=1, size=6)
+        >>> f = np.array([0.5, 0.1, 0.1, 0.1, 0.1, 0.1])
+        >>> bool(np.allclose(np.diag(m.frequency_covariance(f)), m.frequency_variance(f, 1) + f * (1 - f)))
+        True
+        """
+        return self.support_covariance(frequencies) / (n * (self.p - self.q) ** 2)
+
+    @property
     def influence(self) -> float:
         """How far one false report can move n times an estimated frequency."""
         p, q = self.support_law
@@ -236,6 +271,29 @@ class Oracle(Categorical):
     def describe(self) -> dict[str, Any]:
         """Return the facts that a person wants to know, ready for JSON."""
         return super().describe() | {"p": self.p, "q": self.q, "mean_variance": self.mean_variance}
+
+
+def listed_covariance(oracle: Oracle, frequencies: Any) -> Floats:
+    """Return the covariance of one report's support, for an oracle whose tally counts whole reports: by listing them.
+
+    For oracles in which two categories are supported together more often by some inputs than by others.
+    """
+    if oracle.alphabet * oracle.size > MOST_LISTED:
+        raise DiscreetError(
+            f"the covariance of {oracle.name} is computed for at most 2^24 categories x reports, not for "
+            f"{oracle.size} x {oracle.alphabet}; merge categories, or use subset-selection"
+        )
+    law = np.asarray(oracle.operator() @ np.asarray(frequencies, dtype=np.float64))
+    support = _listed_support(oracle)
+    mean = law @ support
+    return np.asarray((support * law[:, None]).T @ support - np.outer(mean, mean))
+
+
+@lru_cache(maxsize=4)
+def _listed_support(oracle: Oracle) -> Floats:
+    """Return the support of each report, one row per report."""
+    units = np.eye(oracle.alphabet, dtype=np.int64)
+    return np.array([oracle.support_counts(Tally(oracle.id, 1, unit)) for unit in units], dtype=np.float64)
 
 
 def require_numeric(mechanism: Mechanism, purpose: str) -> Numeric:

@@ -7,7 +7,7 @@ is one number, `SeveralAnswer` the base of several numbers at once, `FrequencyAn
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -230,6 +230,8 @@ class FrequencyAnswer(Answer):
         How the frequencies were made of the unbiased estimates.
     influence : float
         How many honest people one liar can outweigh.
+    covariance : callable, optional
+        The covariance of one person's unbiased estimates, if the population has the frequencies it is given.
     """
 
     labels: tuple[Any, ...]
@@ -239,6 +241,7 @@ class FrequencyAnswer(Answer):
     intervals: Floats
     post: str
     influence: float
+    covariance: Callable[[Floats], Floats] | None = None
 
     @property
     def value(self) -> Floats:

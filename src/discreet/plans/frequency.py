@@ -173,6 +173,7 @@ class Frequency(Plan[FrequencyAnswer]):
             intervals=intervals,
             post=self.post,
             influence=oracle.influence,
+            covariance=oracle.frequency_covariance,
             level=self.level,
             n=tally.n,
             epsilon=self.epsilon,

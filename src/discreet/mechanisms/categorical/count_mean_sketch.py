@@ -184,6 +184,24 @@ class Sketch(PublicCoin, Oracle):
         crowd = share * (1 - share) * (rest + ((f**2).sum() - f**2 - rest) / self.hashes)
         return np.asarray((noise + (one - other) ** 2 * crowd) / ((one - other) * (1 - share)) ** 2)
 
+    def support_covariance(self, frequencies: Any) -> Floats:
+        """Return the covariance of one report's support, for the functions that are in use.
+
+        Two categories in one bucket share its bit; in different buckets their bits are independent given the input.
+        """
+        f = np.asarray(frequencies, dtype=np.float64)
+        one, other = self.bits.p, self.bits.q
+        both = np.zeros((self._size, self._size))
+        for j in range(self.hashes):
+            bucket = self.family.bucket_all(self._size, self._seed_of(j))
+            held = np.bincount(bucket, f, self.width)[bucket]
+            apart = one * other * (held[:, None] + held) + other**2 * (1 - held[:, None] - held)
+            together = np.equal.outer(bucket, bucket)
+            both += np.where(together, other + (one - other) * held, apart)
+        both /= self.hashes
+        hit = np.diag(both)
+        return np.asarray(both - np.outer(hit, hit))
+
     @property
     def report_bytes(self) -> int:
         """Number of bytes per packed report: the function's number and one bit per bucket."""

@@ -37,7 +37,7 @@ from discreet.mechanisms.arithmetic import (
     parity,
     unevenness,
 )
-from discreet.mechanisms.families import Oracle
+from discreet.mechanisms.families import Oracle, listed_covariance
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.transforms import walsh_hadamard
 from discreet.operators import Incidence, Operator
@@ -166,6 +166,10 @@ class HadamardResponse(Oracle):
     def influence(self) -> float:
         """How far one false report can move n times an estimated frequency."""
         return super().influence if self._yes_or_no else float((1 + self.q) / (self.p - self.q))
+
+    def support_covariance(self, frequencies: Any) -> Floats:
+        """Return the covariance of one report's support; it depends on more than pairs of categories."""
+        return listed_covariance(self, frequencies)
 
     def _operator(self) -> Operator:
         low, high = float(self.low), float(self.high)

@@ -34,7 +34,7 @@ import numpy as np
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
 from discreet.mechanisms.arithmetic import below, below_law, check_listable, check_whole, largest_hit, unevenness
-from discreet.mechanisms.families import Oracle
+from discreet.mechanisms.families import Oracle, listed_covariance
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.transforms import hyperplane_sums, join_hyperplanes
 from discreet.operators import Incidence, Operator
@@ -195,6 +195,10 @@ class ProjectiveGeometry(Oracle):
     def support_counts(self, tally: Tally) -> Counts:
         """Return the number of reports on each value's hyperplane."""
         return self._sums(self.check_tally(tally).counts)[: self._size]
+
+    def support_covariance(self, frequencies: Any) -> Floats:
+        """Return the covariance of one report's support; it depends on more than pairs of categories."""
+        return listed_covariance(self, frequencies)
 
     def _operator(self) -> Operator:
         low, high = (1 - self.p) / self.off, self.p / self.on

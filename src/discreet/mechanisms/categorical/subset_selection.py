@@ -82,6 +82,13 @@ class Subset(BitVector):
         p = Fraction(self.hit, TOTAL)
         return p, (p * (self.k - 1) + (1 - p) * self.k) / (self._size - 1)
 
+    @property
+    def pair_law(self) -> tuple[float, float]:
+        """P(u and v are both in the set) if the input is u, and if it is neither."""
+        others, p = self._size - 1, self.p
+        both = p * (self.k - 1) * (self.k - 2) + (1 - p) * self.k * (self.k - 1)
+        return p * (self.k - 1) / others, both / (others * (others - 1)) if others > 1 else 0.0
+
     def _certify(self) -> Certificate:
         within = _unevenness(self._size, self.k)
         odds = Fraction(self.hit * (self._size - self.k), (TOTAL - self.hit) * self.k)

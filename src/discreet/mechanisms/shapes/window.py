@@ -290,6 +290,11 @@ class RandomizedResponse(CategoricalWindow, Oracle):
         """The exact (p, q)."""
         return Fraction(self.profile[0], TOTAL), Fraction(self.low, TOTAL)
 
+    @property
+    def pair_law(self) -> tuple[float, float]:
+        """No report supports two categories."""
+        return 0.0, 0.0
+
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports are the category itself."""
         return np.asarray(self.check_reports(reports) == value)
