@@ -1,15 +1,20 @@
 """The accuracy suite: its columns and truths are exact, and it notices intervals that are too narrow or too wide."""
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from discreet.cli import app
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet_benchmarks.honesty import Cell, cells, measure
+from discreet_benchmarks.honesty import Cell, cells, measure, suite
 from discreet_benchmarks.honesty import columns as known
 from discreet_benchmarks.honesty.columns import HALVES, KINDS, Column
+from discreet_benchmarks.honesty.page import markdown
 from discreet_benchmarks.honesty.targets import Histogram, distribution_targets
 
 PEOPLE = np.array([0.0, 0, 0, 10, 20, 20, 40, 40, 40, 99])
@@ -75,3 +80,61 @@ def test_what_is_wrong_is_one_sentence():
     with pytest.raises(DiscreetError, match="columns must be one bell, smooth"):
         cells(["mean"], columns=["bell"])
     assert isinstance(cells(["mean"], columns=["one bell"])[0].find().domain, Interval)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A small run through the command line, and where it was written."""
+    out = tmp_path_factory.mktemp("honesty")
+    done = CliRunner().invoke(
+        app, ["bench", "honesty", "--size", "quick", "--plan", "mean", "--runs", "20", "--out", str(out), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout), out
+
+
+def test_the_verb_writes_figures_page_and_picture(small):
+    found, out = small
+    assert json.loads((out / "honesty.json").read_text("utf-8")) == found
+    assert {row["plan"] for row in suite.rows_of(found)} == {"mean"}
+    assert {row["kind"] for row in suite.rows_of(found)} == set(KINDS)
+    page = (out / "honesty.md").read_text("utf-8")
+    assert page == markdown(found)
+    assert f"{found['verdict']['within']} of {found['verdict']['of']} are within" in page
+    assert (out / "honesty_numbers.svg").read_text("utf-8").startswith("<?xml")
+    assert not re.search(r"/(tmp|home|root|work)/", json.dumps(found) + page)
+
+
+def test_a_run_continues_unless_the_code_changed(small, tmp_path, monkeypatch):
+    chosen = cells(["mean"], columns=["one bell"], epsilons=[1.0], ns=[500, 5000])
+    first = suite.run(chosen, 20, tmp_path, minutes=1)
+    monkeypatch.setattr(suite, "measure", lambda *_: [])
+    again = suite.run(chosen, 20, tmp_path)
+    assert again["rows"] == first["rows"]
+    monkeypatch.setattr(suite, "fingerprint", lambda: "other code")
+    assert suite.run(chosen, 20, tmp_path)["rows"] == []
+    assert suite.run(chosen, 20, minutes=-1)["left_out"] == 2
+
+
+def test_regressions_are_told_apart_from_chance():
+    row = {"plan": "mean", "method": "auto", "column": "x", "epsilon": 1.0, "n": 500, "functional": "mean"}
+    row |= {"coverage": 0.95, "standard_error": 0.015, "relative_width": 1.0, "ratio": 1.0, "is_edge": False}
+    assert suite.regressions([row | {"coverage": 0.91, "ratio": 1.2}], [row]) == []
+    for change in ({"coverage": 0.87}, {"relative_width": 1.4}, {"ratio": 1.4}):
+        assert len(suite.regressions([row | change], [row])) == 1
+    assert suite.verdict([row] * 95 + [row | {"coverage": 0.99}] * 5)["is_met"]
+    assert not suite.verdict([row] * 94 + [row | {"coverage": 0.99}] * 6)["is_met"]
+    assert suite.verdict([row] * 9 + [row | {"coverage": 1.0, "is_edge": True}])["is_met"]
+    assert not suite.verdict([row] * 999 + [row | {"coverage": 0.89}])["is_met"]
+
+
+def test_wrong_options_are_one_sentence():
+    for given, sentence in (
+        (["--half", "best"], "half must be choosing or reporting, not 'best'"),
+        (["--size", "huge"], "size must be quick, standard or full, not 'huge'"),
+        (["--plan", "median"], "plan must be mean, means"),
+        (["--plan", "mean", "--publish"], "--publish takes all plans"),
+    ):
+        done = CliRunner().invoke(app, ["bench", "honesty", *given])
+        assert done.exit_code == 2
+        assert sentence in done.stderr

@@ -1,4 +1,4 @@
-"""`discreet bench`: measure speed and accuracy beside other libraries."""
+"""`discreet bench`: measure speed and accuracy beside other libraries; `discreet bench honesty`: do intervals hold?"""
 
 import json
 import sys
@@ -16,18 +16,26 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the verb."""
-    app.command(
-        "bench",
+    """Add the verb, and what can be said after it."""
+    from discreet_benchmarks.honesty_command import honesty
+
+    group = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+    group.callback()(bench)
+    group.command("honesty", epilog=examples("discreet bench honesty --size quick --plan mean"))(honesty)
+    app.add_typer(
+        group,
+        name="bench",
         epilog=examples(
             "discreet bench --quick",
             "discreet bench --only mechanisms:duchi --only accuracy --json",
             "discreet bench --peers .venv-peers/bin/python --out out/bench",
+            "discreet bench honesty --size quick",
         ),
-    )(bench)
+    )
 
 
 def bench(
+    context: typer.Context,
     quick: Annotated[bool, typer.Option("--quick", help="Use fewer sizes and repeats: about three minutes.")] = False,
     only: Annotated[
         list[str] | None,
@@ -55,6 +63,8 @@ def bench(
     collector, Spark and scaling; beside pure-ldp, multi-freq-ldpy, dense EM and HiGHS, and beside the limits that the
     random number generator and memory set. Times are CPU time, the best of interleaved repeats.
     """
+    if context.invoked_subcommand is not None:
+        return
     from discreet_benchmarks import chosen, run
     from discreet_benchmarks.page import html, markdown
     from discreet_benchmarks.rows import Settings
@@ -70,7 +80,7 @@ def bench(
         others, why = _peers(peers, no_peers)
         if others is not None:
             stack.callback(others.close)
-        found = run(names, Settings(quick, others), stack.enter_context(_Progress()), why)
+        found = run(names, Settings(quick, others), stack.enter_context(Progress()), why)
     text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     (out / "bench.json").write_text(text, "utf-8")
     (out / "report.html").write_text(html(found), "utf-8")
@@ -101,14 +111,15 @@ def _peers(named: Path | None, unwanted: bool) -> tuple["Peers | None", str]:
         return None, str(error)
 
 
-class _Progress:
+class Progress:
     """Progress on stderr: a bar in a terminal, otherwise one line per task."""
 
-    def __enter__(self) -> "_Progress":
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    def __enter__(self) -> "Progress":
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
 
         columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Progress(*columns, console=console(stderr=True), transient=True) if sys.stderr.isatty() else None
+        self._bar = Bar(*columns, console=console(stderr=True), transient=True) if sys.stderr.isatty() else None
         if self._bar is not None:
             self._bar.start()
             self._task = self._bar.add_task("")

@@ -1,0 +1,100 @@
+"""`discreet bench honesty`: do the intervals hold what they promise? Apart from the suite, which imports numpy."""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.common import Json, console
+from discreet.errors import DiscreetError
+
+DOCS = Path("docs/results")
+
+
+def honesty(
+    plan: Annotated[list[str] | None, typer.Option(help="Only this plan; repeatable.")] = None,
+    size: Annotated[str, typer.Option(help="How many cells: quick, standard or full.")] = "standard",
+    half: Annotated[str, typer.Option(help="Columns for choosing, or for reporting.")] = "reporting",
+    runs: Annotated[int, typer.Option(min=20, help="Surveys per cell.")] = 200,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with real columns.", file_okay=False, show_default="../shared/data of a clone"),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for honesty.json and finished cells.", file_okay=False)] = Path(
+        "out/honesty"
+    ),
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Also write the results and the page into docs/ of this clone.")
+    ] = False,
+    minutes: Annotated[float, typer.Option(min=0, help="Start no further cell after this time.")] = math.inf,
+    as_json: Json = False,
+) -> None:
+    """Measure how often every plan's intervals hold the truth, how wide they are, and how large the errors.
+
+    An interrupted run continues where it stopped, unless the code has changed. With --publish, the exit code is 1 if a
+    published figure became worse.
+    """
+    from discreet_benchmarks.command import Progress
+    from discreet_benchmarks.honesty.columns import HALVES
+    from discreet_benchmarks.honesty.page import RESULT
+    from discreet_benchmarks.honesty.questions import question
+    from discreet_benchmarks.honesty.suite import regressions, rows_of, run, standing
+
+    if publish and not DOCS.is_dir():
+        raise DiscreetError("--publish needs a clone: there is no folder docs/results here")
+    if publish and plan:
+        raise DiscreetError("--publish takes all plans, since it replaces all figures; leave out --plan")
+    if half not in HALVES:
+        raise DiscreetError(f"half must be {' or '.join(HALVES)}, not {half!r}")
+    for name in plan or []:
+        question(name)
+    chosen = [cell for cell in standing(half, size, data) if not plan or cell.plan in plan]
+    with Progress() as progress:
+        found = run(chosen, runs, out / "cells", data, progress, minutes)
+    text = write(found, out)
+    before = DOCS / RESULT
+    worse = regressions(rows_of(found), rows_of(json.loads(before.read_text("utf-8")))) if before.is_file() else []
+    if publish:
+        write(found, DOCS)
+    if as_json:
+        typer.echo(text, nl=False)
+    else:
+        _show(found, worse)
+        console().print(f"Figures and page: [bold]{out}[/bold]", soft_wrap=True)
+    if worse and publish:
+        raise typer.Exit(1)
+
+
+def write(found: dict[str, Any], folder: Path) -> str:
+    """Write the figures, the page and its pictures; return the figures as text."""
+    from discreet_benchmarks.honesty.page import FILE, RESULT, markdown, pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    text = as_text(found)
+    (folder / RESULT).write_text(text, "utf-8")
+    (folder / FILE).write_text(markdown(found), "utf-8")
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "discreet"}):
+        for name, figure in pictures(found).items():
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+    return text
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """Return the figures as JSON with one line per row, so that a change of a cell is a change of its lines."""
+    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in found["rows"])
+    rest = json.dumps(found | {"rows": []}, ensure_ascii=False, allow_nan=False, indent=1)
+    return rest.replace('"rows": []', f'"rows": [\n{rows}\n ]' if rows else '"rows": []', 1) + "\n"
+
+
+def _show(found: dict[str, Any], worse: list[str]) -> None:
+    from rich.markup import escape
+
+    shown, verdict = console(), found["verdict"]
+    shown.print(f"{verdict['within']} of {verdict['of']} coverages are within 0.92 and 0.98")
+    for title, sentences in (("below 0.90", verdict["too_low"]), ("worse than published", worse)):
+        for sentence in sentences:
+            shown.print(f"[yellow]{title}[/yellow]: {escape(sentence)}", highlight=False)
