@@ -8,6 +8,7 @@ Mathematics on arrays. Nothing here loads numba or scipy until it is needed.
 * `spline`, `hybrid`: densities whose smoothness the reports choose, without and with spikes.
 * `shapes`: a distribution from few reports.
 * `functionals`, `intervals`, `uncertainty`: what is read off a histogram, with intervals.
+* `watched`: intervals that hold however often somebody looks while reports come in.
 * `held_out`, `fit`, `tails`: which of two fits predicts better, and whether honest people could have sent the reports.
 * `resampling`: the random generator for all of it.
 """

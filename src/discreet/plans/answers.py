@@ -7,15 +7,17 @@ is one number, `SeveralAnswer` the base of several numbers at once, `FrequencyAn
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
+from discreet.estimation.watched import widened_level
 from discreet.extras import require
 from discreet.text import format_number, thousands
 
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Rows that a notebook shows of a long table."""
+EACH_ALONE = "each interval holds for its own category, not for all of them together"
+ONE_LOOK = "intervals hold for one look, at the end: whoever looks again and again will see some that miss"
+WATCHED = "intervals hold however often you look while reports come in"
+WATCHED_IF_MANY = f"{WATCHED}, if there are many reports"
 
 
 def normal_interval(value: float, standard_error: float, level: float) -> tuple[float, float]:
@@ -62,6 +68,13 @@ class Answer(ABC):
         What the answer takes for granted.
     details : dict
         Further figures.
+    interval_kind : str
+        "fixed" if the intervals hold for one look, at a number of reports that was fixed beforehand; "watched" if they
+        hold however often one looks while reports come in (`Plan.watch`).
+    family : int
+        How many intervals hold together at the level; 1 if each holds for itself.
+    ends : callable, optional
+        Gives the interval for a level, where it can be computed again.
     """
 
     question: str
@@ -71,9 +84,14 @@ class Answer(ABC):
     method: str
     assumed: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+    interval_kind: Literal["fixed", "watched"] = "fixed"
+    family: int = 1
+    ends: Callable[[float], Any] | None = field(default=None, compare=False)
 
     counted: ClassVar[str] = "reports"
     """What ``n`` counts."""
+    interval_field: ClassVar[str] = "interval"
+    """The field that holds what ``ends`` gives."""
 
     if TYPE_CHECKING:
 
@@ -101,12 +119,63 @@ class Answer(ABC):
     def figures(self) -> dict[str, Any]:
         """Return what `to_dict` holds besides the fields that all answers have."""
 
+    def at(self, level: float) -> Self:
+        """Return the same answer with intervals of another level.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> answer = dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1, method="duchi"), [4.0] * 1000, seed=3)
+        >>> answer, answer.at(0.5)
+        (<mean: 3.57 ± 0.67 (95%); ...>, <mean: 3.57 ± 0.23 (50%); ...>)
+        """
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+            raise DiscreetError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
+        return self._recomputed(level=float(level))
+
+    def watched(self, ends: Callable[[float], Any], people: int, assumed: str = WATCHED) -> Self:
+        """Return the answer with intervals that hold while it is watched.
+
+        Parameters
+        ----------
+        ends : callable
+            Gives them for a level.
+        people : int
+            How many people they were planned for.
+        assumed : str
+            The sentence that says what they are.
+        """
+        said = f"{assumed}; they are narrowest at the {thousands(people)} people planned for"
+        return self._recomputed(ends=ends, interval_kind="watched", assumed=(*self.assumed, said))
+
+    def widened(self, people: int, time: float | None = None) -> Self:
+        """Return the answer for somebody who looks more than once, where no exact form is known.
+
+        Its intervals are widened by `discreet.estimation.watched.factor`, which is right in large samples, at a
+        ``time`` of n / people unless given. If they cannot be computed again, they stay as they are, and ``assumed``
+        says that they hold for one look.
+        """
+        if self.ends is None:
+            return replace(self, assumed=(*self.assumed, ONE_LOOK))
+        time = self.n / people if time is None else time
+        return self.watched(partial(_watched_ends, self.ends, time), people, WATCHED_IF_MANY)
+
+    def _recomputed(self, **changes: Any) -> Self:
+        """Return the answer with other fields, and the intervals that follow from them."""
+        changed = replace(self, **changes)
+        if changed.ends is None:
+            raise DiscreetError(f"the intervals of this {self.question} are known at the level {self.level:g} only")
+        each = 1 - (1 - changed.level) / changed.family  # Bonferroni
+        return replace(changed, **{self.interval_field: changed.ends(each)})
+
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
         return {
             "question": self.question,
             **self.figures(),
             "level": self.level,
+            "interval_kind": self.interval_kind,
+            "simultaneous": self.family > 1,
             "n": self.n,
             "epsilon": self.epsilon,
             "method": self.method,
@@ -130,7 +199,8 @@ class Answer(ABC):
             for name, value, interval in cells[:SHOWN]
         )
         more = f"<p>… and {thousands(len(cells) - SHOWN)} more</p>" if len(cells) > SHOWN else ""
-        head = f"<tr><th></th><th>answer</th><th>{self.level:.0%} interval</th></tr>"
+        kind = ", watched" * (self.interval_kind == "watched") + ", all together" * (self.family > 1)
+        head = f"<tr><th></th><th>answer</th><th>{self.level:.0%} interval{kind}</th></tr>"
         foot = f"{thousands(self.n)} {self.counted}, ε = {self.epsilon:g}, {html.escape(self.method)}"
         assumed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.assumed)
         return f"<table>{head}{body}</table>{more}<p>{foot}</p>" + (f"<ul>{assumed}</ul>" if assumed else "")
@@ -183,7 +253,19 @@ class NumberAnswer(Answer):
 
 
 class SeveralAnswer(Answer):
-    """Several numbers, each an answer of its own: the base of what `Means` and `RangeMeans` return."""
+    """Several numbers, each an answer of its own: the base of what `Means` and `RangeMeans` return.
+
+    Attributes
+    ----------
+    estimates : dict or tuple of NumberAnswer
+        The numbers.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def estimates(self) -> Mapping[str, NumberAnswer] | tuple[NumberAnswer, ...]:
+            """The numbers."""
 
     @abstractmethod
     def named(self) -> list[tuple[str, NumberAnswer]]:
@@ -198,6 +280,42 @@ class SeveralAnswer(Answer):
     def interval(self) -> Floats:
         """One row (low, high) per number."""
         return np.array([one.interval for _, one in self.named()])
+
+    def renewed(self, changed: Sequence[NumberAnswer], **changes: Any) -> Self:
+        """Return the answer with other numbers, in the same order; it assumes what they assume."""
+        names = list(self.estimates) if isinstance(self.estimates, Mapping) else None
+        made = tuple(changed) if names is None else dict(zip(names, changed, strict=True))
+        assumed = dict.fromkeys([*self.assumed, *(sentence for one in changed for sentence in one.assumed)])
+        watched = all(one.interval_kind == "watched" for one in changed)
+        kind = "watched" if watched else "fixed"
+        return replace(self, **{"estimates": made, "assumed": tuple(assumed), "interval_kind": kind} | changes)
+
+    def simultaneous(self) -> Self:
+        """Return the same answer with intervals that hold all together at its level (Bonferroni).
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Means([dc.Interval(0, 1), dc.Interval(0, 10)], epsilon=2, method="duchi", names=["rate", "age"])
+        >>> answer = dc.simulate(plan, [[0.5, 4.0]] * 20_000, seed=1)
+        >>> answer
+        <means: rate 0.499 ± 0.013 (95%), age 4.09 ± 0.13 (95%); 20000 people, epsilon 2, duchi>
+        >>> answer.simultaneous()
+        <means: rate 0.499 ± 0.015 (95%), age 4.09 ± 0.15 (95%); 20000 people, epsilon 2, duchi>
+        """
+        count = len(self.named())
+        said = together(count)
+        ones = [one._recomputed(family=count, assumed=(*one.assumed, said)) for _, one in self.named()]
+        return self.renewed(ones, family=count)
+
+    def widened(self, people: int, time: float | None = None) -> Self:
+        """Return the answer for somebody who looks more than once, each number widened."""
+        time = self.n / people if time is None else time
+        return self.renewed([one.widened(people, time) for _, one in self.named()])
+
+    def _recomputed(self, **changes: Any) -> Self:
+        ones = [one._recomputed(**changes) for _, one in self.named()]
+        return self.renewed(ones, **changes)
 
     def cells(self) -> list[tuple[str, str, str]]:
         """Return each number and its interval as text."""
@@ -242,6 +360,23 @@ class FrequencyAnswer(Answer):
     post: str
     influence: float
     covariance: Callable[[Floats], Floats] | None = None
+
+    interval_field: ClassVar[str] = "intervals"
+
+    def simultaneous(self) -> Self:
+        """Return the same answer with intervals that hold for all categories together at its level (Bonferroni).
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Frequency(dc.Categories(["tea", "coffee", "water"]), epsilon=1)
+        >>> answer = dc.simulate(plan, ["tea"] * 7000 + ["coffee"] * 3000, seed=1)
+        >>> answer.intervals[0].round(3), answer.simultaneous().intervals[0].round(3)
+        (array([0.671, 0.725]), array([0.665, 0.731]))
+        """
+        kept = [sentence for sentence in self.assumed if sentence != EACH_ALONE]
+        count = len(self.labels)
+        return self._recomputed(family=count, assumed=(*kept, together(count)))
 
     @property
     def value(self) -> Floats:
@@ -309,3 +444,19 @@ class FrequencyAnswer(Answer):
 def leading(texts: Sequence[str], most: int) -> str:
     """Join the first texts; an ellipsis says that there are more."""
     return ", ".join([*texts[:most], *(["…"] if len(texts) > most else [])])
+
+
+def together(count: int) -> str:
+    """Say that the intervals of an answer hold all together."""
+    return f"the level is that of all {thousands(count)} intervals together: alone, each would be narrower (Bonferroni)"
+
+
+def normal_intervals(values: Floats, standard_errors: Floats, level: float) -> Floats:
+    """Return one row (low, high) per share: its normal interval, within [0, 1]."""
+    low, high = normal_interval(0.0, 1.0, level)
+    ends = np.column_stack([values + low * standard_errors, values + high * standard_errors])
+    return np.clip(ends, 0.0, 1.0)
+
+
+def _watched_ends(ends: Callable[[float], Any], time: float, level: float) -> Any:
+    return ends(widened_level(level, time))

@@ -8,8 +8,7 @@ always kept; the frequencies shown are post-processed to a distribution, which l
 
 import math
 from collections.abc import Callable
-from functools import cached_property
-from statistics import NormalDist
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,10 @@ from discreet.errors import DiscreetError
 from discreet.estimation.simplex import norm_sub, project
 from discreet.mechanisms.families import Oracle, require_oracle
 from discreet.mechanisms.registry import build, entries
-from discreet.plans.answers import FrequencyAnswer
-from discreet.plans.base import Channel, History, Plan, Round
+from discreet.plans.answers import EACH_ALONE, FrequencyAnswer, normal_intervals
+from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.options import check_choice, check_domain, check_options, given, oracle_options
+from discreet.plans.watching import frequency_ends
 from discreet.tallies import Tally
 
 LARGEST_UNARY = 4096
@@ -162,15 +162,15 @@ class Frequency(Plan[FrequencyAnswer]):
             raise DiscreetError(f"frequencies need a channel for categories, not {asked!r}")
         _check_post(self.post, oracle)
         raw, errors = oracle_frequencies(oracle, tally)
-        z = NormalDist().inv_cdf(0.5 + self.level / 2)
-        intervals = np.clip(np.column_stack([raw - z * errors, raw + z * errors]), 0.0, 1.0)
+        ends = partial(normal_intervals, raw, errors)
         return FrequencyAnswer(
             question=self.question,
             labels=asked.labels,
             frequencies=POST[self.post](oracle, tally, raw),
             raw=raw,
             standard_errors=errors,
-            intervals=intervals,
+            intervals=ends(self.level),
+            ends=ends,
             post=self.post,
             influence=oracle.influence,
             covariance=oracle.frequency_covariance,
@@ -180,9 +180,16 @@ class Frequency(Plan[FrequencyAnswer]):
             method=oracle.name,
             assumed=(
                 "people are a random sample: intervals are for the frequencies in the population they were drawn from",
-                "each interval holds for its own category, not for all of them together",
+                EACH_ALONE,
             ),
             details={"reason": self.reason} if "_chosen" in self.__dict__ else {},
+        )
+
+    def watch(self, history: History, people: int) -> FrequencyAnswer:
+        """Return the frequencies with intervals that hold however often one looks; see `Plan.watch`."""
+        channel, tally = self.only(history)
+        return self.estimate(history).watched(
+            frequency_ends(history[0].oracle(channel.key), tally, checked_people(people)), people
         )
 
 

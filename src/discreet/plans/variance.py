@@ -8,14 +8,14 @@ on average. The papers leave it in; it matters only with few people. Each person
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.families import Numeric
 from discreet.plans.answers import NumberAnswer, normal_interval
-from discreet.plans.base import Channel, History, Plan, Round
+from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.mean.decoding import decoded_mean
@@ -144,12 +144,13 @@ averaged : optional
         mean, spread = decoded_mean(source, second)
         value = squares.decode(mean) - (error * self.domain.width / 2) ** 2
         standard_error = spread * squares.largest / 2
-        low, high = normal_interval(value, standard_error, self.level)
         most = self.domain.width**2 / 4
+        ends = partial(_within, value, standard_error, most)
         return NumberAnswer(
             question=self.question,
             value=min(max(value, 0.0), most),
-            interval=(min(max(low, 0.0), most), min(max(high, 0.0), most)),
+            interval=ends(self.level),
+            ends=ends,
             level=self.level,
             n=first.n + second.n,
             epsilon=self.epsilon,
@@ -160,3 +161,15 @@ averaged : optional
             ),
             details={"standard_error": standard_error, "centre": squares.centre},
         )
+
+    def watch(self, history: History, people: int) -> NumberAnswer:
+        """Return the variance with an interval for looking often, if that is known to be right; see `Plan.watch`."""
+        answer, count = self.estimate(history), checked_people(people)
+        if self.method == "distribution":
+            return answer.widened(count)
+        return answer.widened(count, history[1].n / (count * (1 - history[0].round.share)))  # round two answers
+
+
+def _within(value: float, standard_error: float, most: float, level: float) -> tuple[float, float]:
+    low, high = normal_interval(value, standard_error, level)
+    return min(max(low, 0.0), most), min(max(high, 0.0), most)

@@ -17,7 +17,7 @@ what n s reports fail to teach costs about K / (n s). The sum is least at s = sq
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from discreet.plans.base import Answered, Channel, History, Plan, Round
 from discreet.plans.encoders import Bucket, Encoder, asked_domain
 from discreet.plans.mean.decoding import weighted_mean
 from discreet.plans.options import check_choice, check_share, check_whole
+from discreet.plans.watching import mean_ends
 from discreet.tallies import Tally
 
 BINS = 64
@@ -180,6 +181,24 @@ class Adaptive:
             raise DiscreetError(f"mean by {plan.method} needs the tallies of two rounds, pilot and adapted")
         return self.pooled(plan, history[0], history[1], "pilot", "adapted")
 
+    def watch(self, plan: Plan, history: History, people: int) -> NumberAnswer:
+        """Return the mean of both rounds with an interval that holds however often one looks."""
+        return self.watched(self.estimate(plan, history), history, "pilot", "adapted", people, people)
+
+    def watched(
+        self, answer: NumberAnswer, history: History, pilot_key: str, key: str, people: int, answering: float
+    ) -> NumberAnswer:
+        """Return a channel's mean with an interval for looking often, if ``answering`` of all people answer it.
+
+        The reports of round two are independent of each other, given round one: one bet runs through both rounds.
+        """
+        asked = [(history[1], key)]
+        if self.reuse and isinstance(history[0].round.channel(pilot_key).mechanism, Numeric):
+            asked.insert(0, (history[0], pilot_key))
+        else:  # only those of round two count
+            answering *= 1 - history[0].round.share
+        return answer.watched(mean_ends(asked, answering), people)
+
     def pooled(
         self, plan: Plan, first_round: Answered, second_round: Answered, pilot_key: str, key: str
     ) -> NumberAnswer:
@@ -193,13 +212,15 @@ class Adaptive:
         mean, error, weights = weighted_mean(parts)
         domain = asked_domain(second_round.round.channel(key).encoder)
         value, scale = domain.decode(mean), domain.width / 2
+        ends = partial(normal_interval, value, error * scale)
         said = "the noise of round two was adapted to what round one showed"
         if not adapted:
             said = f"adapting would not have helped here: round two was asked with {second.name} as well"
         return NumberAnswer(
             question="mean",
             value=value,
-            interval=normal_interval(value, error * scale, plan.level),
+            interval=ends(plan.level),
+            ends=ends,
             level=plan.level,
             n=pilot.n + main.n,
             epsilon=plan.epsilon,

@@ -1,7 +1,7 @@
 """Mean: the average of a number over all people, unbiased, with its standard error from the tally alone."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Self
 
 from discreet.domains import Interval
@@ -9,11 +9,12 @@ from discreet.errors import DiscreetError, MissingExtra
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.answers import NumberAnswer, normal_interval
-from discreet.plans.base import Answered, Channel, History, Plan, Round
+from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
 from discreet.plans.encoders import asked_domain
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.decoding import decoded_mean
 from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
+from discreet.plans.watching import mean_ends
 
 RANDOM_SAMPLE = "people are a random sample: the interval is for the mean of the population they were drawn from"
 BEST: Final = "minimax"
@@ -137,6 +138,14 @@ class Mean(Plan[NumberAnswer]):
         channel, _ = self.only(history)
         return mean_answer(self, history[0], channel.key)
 
+    def watch(self, history: History, people: int) -> NumberAnswer:
+        """Return the mean with an interval that holds however often one looks; see `Plan.watch`."""
+        if self.adaptive is not None:
+            return self.adaptive.watch(self, history, checked_people(people))
+        channel, _ = self.only(history)
+        ends = mean_ends([(history[0], channel.key)], checked_people(people))
+        return self.estimate(history).watched(ends, people)
+
 
 def chosen_method(method: str, mechanism: str | None, rounds: int | None, options: dict[str, Any]) -> str:
     """Return how a mean is answered, after checking that the method has the options."""
@@ -165,10 +174,12 @@ def mean_answer(plan: Plan[Any], answered: Answered, key: str) -> NumberAnswer:
     domain = asked_domain(answered.round.channel(key).encoder)
     mean, error = decoded_mean(source, tally)
     value, scale = domain.decode(mean), domain.width / 2
+    ends = partial(normal_interval, value, error * scale)
     return NumberAnswer(
         question="mean",
         value=value,
-        interval=normal_interval(value, error * scale, plan.level),
+        interval=ends(plan.level),
+        ends=ends,
         level=plan.level,
         n=tally.n,
         epsilon=plan.epsilon,

@@ -18,11 +18,12 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric
 from discreet.plans.answers import NumberAnswer, SeveralAnswer, leading
-from discreet.plans.base import Channel, History, Plan, Round
+from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.encoders import Attribute
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE, BEST, best_mean_mechanism, chosen_method, mean_answer
 from discreet.plans.options import build_numeric, check_whole, given
+from discreet.plans.watching import mean_ends
 
 GUESSED_VARIANCE = 1 / 3
 """Variance of a value on [-1, 1] when nothing is known: that of the uniform distribution."""
@@ -249,3 +250,15 @@ class Means(Plan[MeansAnswer]):
             assumed=tuple(dict.fromkeys(sentence for one in estimates.values() for sentence in one.assumed)),
             details=details,
         )
+
+    def watch(self, history: History, people: int) -> MeansAnswer:
+        """Return the means with intervals that hold however often one looks; see `Plan.watch`."""
+        answer, count = self.estimate(history), checked_people(people)
+        each = people * history[0].round.answers / len(self.names)
+        if self.adaptive:
+            made = [
+                steps.watched(answer[name], history, name, name, count, each) for name, steps in self.adaptive.items()
+            ]
+        else:
+            made = [answer[name].watched(mean_ends([(history[0], name)], each), count) for name in self.names]
+        return answer.renewed(made)

@@ -1,7 +1,9 @@
 """RangeAnswering: from the tallies of a range mean to its answer, in the domain's units."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +74,7 @@ class RangeAnswering:
             "mechanism": source.name,
             "inner_epsilon": source.inner.epsilon,
         }
-        return self._answer(value, interval, n, source.name, assumed, details)
+        return self._answer(value, interval, n, source.name, assumed, details, partial(_from_ratio, self, history))
 
     def from_reports(self, answered: Answered) -> NumberAnswer:
         """Answer from the decoded reports that lie in the range: a biased baseline."""
@@ -111,7 +113,14 @@ class RangeAnswering:
         }
 
     def _answer(
-        self, value: float, interval: Region, n: int, method: str, assumed: list[str], details: dict[str, Any]
+        self,
+        value: float,
+        interval: Region,
+        n: int,
+        method: str,
+        assumed: list[str],
+        details: dict[str, Any],
+        ends: Callable[[float], Region] | None = None,
     ) -> NumberAnswer:
         return NumberAnswer(
             question="range-mean",
@@ -123,7 +132,12 @@ class RangeAnswering:
             method=method,
             assumed=tuple(assumed),
             details=details,
+            ends=ends,
         )
+
+
+def _from_ratio(answering: RangeAnswering, history: History, level: float) -> Region:
+    return replace(answering, level=level).from_ratio(history).interval
 
 
 def asked_wave(answered: Answered, key: str) -> Window:

@@ -90,7 +90,7 @@ def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weight
 def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Floats, Floats]:
     """Return (S, N) of one round and their covariance, with the control variate that makes psi quietest."""
     counts, n = source.check_tally(tally).counts, tally.n
-    value, membership, control = (_per_report(source, rows) for rows in decoders(source))
+    value, membership, control = (per_report(source, rows) for rows in decoders(source))
 
     def covariance(a: Floats, b: Floats) -> float:
         return float(counts @ (a * b) - (counts @ a) * (counts @ b) / n) * n / (n - 1)
@@ -103,7 +103,8 @@ def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Fl
     return np.array([counts @ value, counts @ membership]), matrix
 
 
-def _per_report(source: Ranged, rows: Floats) -> Floats:
+def per_report(source: Ranged, rows: Floats) -> Floats:
+    """Return the number of each report, from the rows (alpha, beta) of its tag (`designs.decoders`)."""
     decoded = source.inner.values
     other = np.zeros(1) if source.silent else decoded
     return np.concatenate([rows[0, 0] * decoded + rows[0, 1], rows[1, 0] * other + rows[1, 1]])

@@ -24,13 +24,15 @@ from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer
-from discreet.plans.base import Channel, History, Plan, Round
+from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
 from discreet.plans.options import check_choice, check_domain, check_options, given, numeric_options
 from discreet.plans.range_mean import estimators
 from discreet.plans.range_mean.answering import RangeAnswering
 from discreet.plans.range_mean.designs import Belief, check_range, ranked
+from discreet.plans.range_mean.watching import watch_ratio
+from discreet.plans.watching import mean_ends
 
 PILOT_SHARE = 0.1
 """The share of the people in a pilot round, unless given."""
@@ -230,6 +232,19 @@ class RangeMean(Plan[NumberAnswer]):
         if self.method == "distribution":
             return self.answering.from_distribution(history[-1])
         return self.answering.from_reports(history[-1])
+
+    def watch(self, history: History, people: int) -> NumberAnswer:
+        """Return the mean inside with intervals that hold however often one looks; see `Plan.watch`."""
+        return self.watch_part(history, checked_people(people), people)
+
+    def watch_part(self, history: History, answering: float, people: int) -> NumberAnswer:
+        """Return what `watch` does, if only ``answering`` of all people were expected to be asked about this range."""
+        answer = self.estimate(history)
+        if self._mean is not None:
+            return answer.watched(mean_ends([(history[0], history[0].round.channels[0].key)], answering), people)
+        if isinstance(history[-1].round.channel("all").mechanism, Ranged):
+            return watch_ratio(self.answering, history, answering, people)
+        return answer.widened(people)
 
     @property
     def answering(self) -> RangeAnswering:

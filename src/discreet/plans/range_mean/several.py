@@ -20,7 +20,7 @@ from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer, SeveralAnswer
-from discreet.plans.base import Answered, Channel, History, Plan, Round
+from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
 from discreet.plans.options import check_choice, check_whole
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.designs import Belief, predicted_variance
@@ -196,6 +196,15 @@ class RangeMeans(Plan[RangeMeansAnswer]):
             assumed=tuple(dict.fromkeys(sentence for one in found for sentence in one.assumed)),
             details=details,
         )
+
+    def watch(self, history: History, people: int) -> RangeMeansAnswer:
+        """Return an estimate for each range, with intervals that hold however often one looks; see `Plan.watch`."""
+        answer, count = self.estimate(history), checked_people(people)
+        if "all" in history[0].tallies:
+            return answer.widened(count)
+        each = count / len(self.ranges)
+        parts = [plan.watch_part([_alone(history[0], str(k))], each, count) for k, plan in enumerate(self._divided)]
+        return answer.renewed(parts)
 
 
 def _alone(answered: Answered, key: str) -> Answered:
