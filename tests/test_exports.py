@@ -123,7 +123,10 @@ def public_callables():
         yield from ((label, value) for label, value in members if callable(value) and inspect.isroutine(value))
 
 
-@pytest.mark.parametrize("plan", ["Mean", "Means", "Distribution", "Variance", "Frequency", "RangeMean", "RangeMeans"])
+@pytest.mark.parametrize(
+    "plan",
+    ["Mean", "Means", "Distribution", "Variance", "Frequency", "Quantile", "Quantiles", "RangeMean", "RangeMeans"],
+)
 def test_help_shows_and_explains_the_options_of_a_plan(plan):
     shown = pydoc.render_doc(getattr(dc, plan), renderer=pydoc.plaintext)
     explained = shown.partition("Parameters\n")[2].partition("Examples\n")[0]

@@ -162,8 +162,15 @@ export class SquaredDeviation extends TotalEncoder {
   readonly centre: number;
   encode(value: number): number;
 }
+/** Whether a number of an interval is at most a threshold: 1 for yes, 0 for no. */
+export class Below extends TotalEncoder {
+  constructor(interval: Interval, threshold: string);
+  readonly interval: Interval;
+  readonly threshold: string;
+  encode(value: number): number;
+}
 /** The encoder that Python's `to_dict` wrote. */
-export function readEncoder(description: object): Interval | Attribute | Bucket | Categories | Range | SquaredDeviation;
+export function readEncoder(description: object): Interval | Attribute | Below | Bucket | Categories | Range | SquaredDeviation;
 
 /** Where a ledger lives; all may return promises. `get` gives null for a key that was never set. */
 export interface Storage {

@@ -22,6 +22,8 @@ __all__ = [
     "Mean",
     "Means",
     "Plan",
+    "Quantile",
+    "Quantiles",
     "RangeMean",
     "RangeMeans",
     "Variance",
@@ -84,6 +86,7 @@ if TYPE_CHECKING:
     from discreet.plans.distribution import Distribution
     from discreet.plans.frequency import Frequency
     from discreet.plans.mean import Mean, Means
+    from discreet.plans.quantile import Quantile, Quantiles
     from discreet.plans.range_mean import RangeMean, RangeMeans
     from discreet.plans.simulate import simulate
     from discreet.plans.variance import Variance
@@ -113,6 +116,7 @@ else:
         "plans.distribution": ("Distribution",),
         "plans.frequency": ("Frequency",),
         "plans.mean": ("Mean", "Means"),
+        "plans.quantile": ("Quantile", "Quantiles"),
         "plans.range_mean": ("RangeMean", "RangeMeans"),
         "plans.simulate": ("simulate",),
         "plans.variance": ("Variance",),

@@ -36,6 +36,21 @@ def test_privatize_and_estimate(people, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["people.parquet", "reports.parquet"]
 
 
+def test_quantiles(people, tmp_path):
+    out = tmp_path / "reports.parquet"
+    wage = ("--column", "wage", "--ask", "quantile", "--low", 0, "--high", 10**8, "--step", 500, "--epsilon", 2)
+    scale = ("--option", "scale=sinh")
+    found("privatize", people, *wage, *scale, "--quantile", 0.5, "--out", out)
+    answer = found("estimate", out)["answers"]["wage"]
+    assert answer["question"] == "quantile 0.5"
+    assert answer["value"] == pytest.approx(40_000, abs=4000)
+    assert answer["value"] % 500 == 0
+    found("privatize", people, *wage, *scale, "--quantile", 0.25, "--quantile", 0.75, "--out", out, "--force")
+    rows = found("estimate", out)["answers"]["wage"]["rows"]
+    assert [row["q"] for row in rows] == [0.25, 0.75]
+    assert "quantile 0.75" in run("estimate", out).stdout
+
+
 @pytest.mark.parametrize(("budget", "each"), [("split", 0.5), ("sample", 1.0)])
 def test_several_columns(people, tmp_path, budget, each):
     out = tmp_path / "r.csv"
@@ -73,6 +88,7 @@ def test_a_plan_file_and_fractions(people, tmp_path):
         ((*MEAN[:8], "--epsilon", 2, "--method", "nonsense"), "nonsense"),
         ((*MEAN[:4], "--epsilon", 1), "domain of the values is missing"),
         (("--column", "wage", "--epsilon", 1), "needs --ask"),
+        (("--column", "wage", "--ask", "quantile", *MEAN[4:8], "--epsilon", 1), "needs --quantile"),
         (("--epsilon", 1), "no question is given"),
         (("--epsilon", "zero", *MEAN[:-2]), "not 'zero'"),
         (("--question", "wage:mean", "--epsilon", 1), "not 'wage:mean'"),

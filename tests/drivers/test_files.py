@@ -603,6 +603,21 @@ def test_plans_that_choose_their_mechanism_are_answered_from_the_file(tmp_path):
     assert abs(answers["age"].value - 40) < 5
 
 
+def test_a_quantile_takes_four_rounds_of_thresholds(tmp_path):
+    values = np.arange(20_000) % 1000
+    pq.write_table(pa.table({"wage": values, "age": values / 10}), tmp_path / "p.parquet")
+    questions = {
+        "wage": dc.Quantile(dc.Interval(0, 1000), 0.5, epsilon=2),
+        "age": dc.Quantiles(dc.Interval(0, 100), [0.25, 0.75], epsilon=2, step=0.1),
+    }
+    privatize_file(tmp_path / "p.parquet", tmp_path / "r.parquet", questions, epsilon=4, entropy=seeded())
+    answers = estimate_file(tmp_path / "r.parquet")
+    assert answers["wage"].details["rounds"] == 4
+    assert answers["wage"].n == answers["age"].n == 20_000
+    assert abs(answers["wage"].value - 500) < 40
+    assert (np.abs(answers["age"].value - [25, 75]) < 6).all()
+
+
 def test_errors_never_quote_a_value(tmp_path):
     (tmp_path / "p.csv").write_text('name,wage\nann,"58,216"\nbob,7\n')
     with pytest.raises(DomainError, match=r"column 'wage', line 2: not a number .*thousands") as caught:

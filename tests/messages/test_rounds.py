@@ -20,6 +20,7 @@ PLANS = [
     dc.RangeMean(WAGE, 20, 60, 1, mechanism="duchi"),
     dc.RangeMeans(WAGE, [(0, 30), (30, 100)], 1, method="divide", mechanism="duchi"),
     dc.Variance(WAGE, 1),
+    dc.Quantile(WAGE, 0.5, 1),
 ]
 
 

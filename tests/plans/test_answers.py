@@ -21,6 +21,8 @@ ANSWERS = {
     "frequency": lambda: dc.simulate(
         dc.Frequency(dc.Categories(range(30)), epsilon=2), VALUES.astype(int) % 30, seed=1
     ),
+    "quantile 0.5": lambda: dc.simulate(dc.Quantile(WAGE, 0.5, epsilon=2), VALUES, seed=1),
+    "quantiles": lambda: dc.simulate(dc.Quantiles(WAGE, [0.2, 0.5], epsilon=2), VALUES, seed=1),
     "range-mean": lambda: dc.simulate(
         dc.RangeMean(WAGE, 20, 60, epsilon=2, method="outside-symbol", mechanism="duchi"), VALUES, seed=1
     ),
@@ -60,7 +62,7 @@ def test_a_long_table_is_cut_in_a_notebook():
     assert "… and 10 more" in shown
 
 
-@pytest.mark.parametrize("question", ["means", "range-means"])
+@pytest.mark.parametrize("question", ["means", "quantiles", "range-means"])
 def test_the_truth_of_several_numbers_is_not_one_line(question):
     with pytest.raises(dc.DiscreetError, match="one number only"):
         ANSWERS[question]().plot(truth=3.0)

@@ -5,7 +5,15 @@ import json
 import pytest
 
 import discreet as dc
-from discreet.plans.encoders import Attribute, Bucket, RangeEncoder, SquaredDeviation, read_encoder, write_encoder
+from discreet.plans.encoders import (
+    Attribute,
+    Below,
+    Bucket,
+    RangeEncoder,
+    SquaredDeviation,
+    read_encoder,
+    write_encoder,
+)
 
 WAGE = dc.Interval(0, 100)
 ENCODERS = {
@@ -14,6 +22,7 @@ ENCODERS = {
     "bucket": Bucket(WAGE, 16),
     "squared-deviation": SquaredDeviation(WAGE, 41.5),
     "attribute": Attribute(2, WAGE),
+    "below": Below(WAGE, "41.5"),
     "range": RangeEncoder(WAGE, 20.0, 50.0, (20.0, 40.0), clip=False),
 }
 
@@ -40,6 +49,8 @@ def test_documents_survive_json_with_and_without_a_kind(kind):
         ({"kind": "bucket", "interval": {"low": 0, "high": 1}, "bins": 0}, "bins must be a whole number"),
         ({"kind": "bucket", "interval": {"labels": ["a", "b"]}, "bins": 2}, "low and high"),
         ({"kind": "attribute", "attribute": -1, "interval": {"low": 0, "high": 1}}, "attribute must be a whole"),
+        ({"kind": "below", "interval": {"low": 0, "high": 1}, "threshold": 0.5}, "threshold must be a decimal number"),
+        ({"kind": "below", "interval": {"low": 0, "high": 1}, "threshold": "5e-1"}, "threshold must be a decimal"),
         (
             {"kind": "squared-deviation", "interval": {"low": 0, "high": 1}, "squared_deviation_from": "x"},
             "must be a finite number",

@@ -564,6 +564,14 @@ def bad_encoders() -> list[Any]:
         {"kind": "attribute", "interval": wage, "attribute": -1}, {"attribute": 0.5, "interval": wage},
         {"kind": "squared-deviation", "interval": wage, "squared_deviation_from": "1"},
         *(ranged | change for change in ({"range": [20, 10]}, {"region": [1]}, {"clip": 1}, {"region": ["1", "2"]})),
+        *(
+            {"kind": "below", "interval": wage, "threshold": threshold}
+            for threshold in (
+                41, None, "", "4 1", "+41", "041", "41.", ".5", "41.0", "41.50", "-0", "4e1", "0x29", "NaN", "Infinity",
+                "1_0", "٤١", "41\n", "1" * 302, "0." + "1" * 400, ["41"],
+            )
+        ),
+        {"kind": "below", "threshold": "41"}, {"kind": "below", "interval": {"labels": ["a", "b"]}, "threshold": "1"},
         # What follows was read by version 0.1, and failed for some values only.
         ranged, {"kind": "bucket", "interval": wage, "bins": 2}, {"kind": "categories", "labels": ["a", "b"]},
         {"kind": "interval", "low": 0, "high": 5e-324}, {"kind": "interval", "low": 0, "high": 9.3e-302},
@@ -591,6 +599,9 @@ def total_encoders() -> list[dict[str, Any]]:
         {"kind": "range", "interval": wage, "range": [10.0, 20.0], "region": [10.0, 15.0], "clip": True},
         {"kind": "range", "interval": most, "range": [10.0, 20.0], "region": [0.0, 2.0**-1000], "clip": False},
         {"kind": "range", "interval": least, "range": list(most.values()), "region": list(most.values()), "clip": True},
+        *({"kind": "below", "interval": wage, "threshold": text} for text in ("0", "-5", "41.5", "100", "99.99999")),
+        {"kind": "below", "interval": most, "threshold": "1" * 301},
+        {"kind": "below", "interval": least, "threshold": "0." + "0" * 350 + "1"},
         {"kind": "categories", "labels": ["", "red", "41873"]},
         {"kind": "categories", "labels": [1, 0, 1e300, "red"]},
         {"kind": "categories", "labels": [True, "x", False]},
@@ -685,6 +696,20 @@ def make() -> dict[str, Any]:
         description = {"interval": wage, "range": [50_000.0, 100_000.0], "region": region, "clip": clip}
         encoders.append((description, [*region, 50_000.0, 1e5, 55_000.1, 70_000.3, 80_001.0, *wages]))
     encoders += [({"interval": wage, "squared_deviation_from": centre}, wages) for centre in (0.0, 41_873.3, 250_000.0)]
+    tenths = [
+        0.1,
+        0.2,
+        0.3,
+        0.30000000000000004,
+        0.1 + 0.2,
+        0.7,
+        0.7999999999999999,
+        0.8,
+        31_200.0,
+        31_200.000000000004,
+    ]
+    for text in ("0.3", "0.8", "31200", "500000", "-1", "0.1000000000000000055511151231257827021181583404541015625"):
+        encoders.append(({"interval": wage, "threshold": text}, [*tenths, *wages[:6]]))
     encoders.append(({"labels": ["red", "green", "blue", "Zürich"]}, ["blue", "red", "mauve", "Zürich"]))
     encoders += [(write_encoder(read_encoder(d)), values[:8]) for d, values in encoders]  # documents of 0.2 have a kind
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [[0.0, 3.3], [1.0, -5.0], [2.0, 11.0, 4.0]]))

@@ -135,6 +135,25 @@ export class SquaredDeviation extends Encoder {
   }
 }
 
+/** Whether a number of an interval is at most a threshold: 1 for yes, 0 for no. It is compared as it is, never scaled. */
+export class Below extends Encoder {
+  /** @param {Interval} interval @param {string} threshold a decimal number as text, without exponent and needless zeros */
+  constructor(interval, threshold) {
+    super();
+    const isText = typeof threshold === "string" && threshold.length <= 400 && /^(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?$/.test(threshold);
+    if (!isText || !isNumber(Number(threshold))) throw new DomainError("threshold must be a decimal number as text, of magnitude 2^1000 at most");
+    this.image = /** @type {const} */ ("categories");
+    this.size = 2;
+    this.interval = interval;
+    this.threshold = threshold;
+  }
+
+  /** @param {number} value */
+  encode(value) {
+    return this.interval.clip(value) <= Number(this.threshold) ? 1 : 0;
+  }
+}
+
 /** One attribute of a person's row of numbers. */
 export class Attribute extends Encoder {
   /** @param {number} index @param {Interval} interval */
@@ -207,6 +226,7 @@ const KINDS = {
   "squared-deviation": [["interval", "squared_deviation_from"], (fields) => new SquaredDeviation(intervalOf(fields), plain(fields.squared_deviation_from))],
   attribute: [["attribute", "interval"], (fields) => new Attribute(fields.attribute, intervalOf(fields))],
   range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), items(fields.range), items(fields.region), fields.clip)],
+  below: [["interval", "threshold"], (fields) => new Below(intervalOf(fields), fields.threshold)],
 };
 
 /** Whether an object has these fields and no other. @param {object} fields @param {string[]} names */

@@ -4,7 +4,7 @@ export { Entropy } from "./entropy.js";
 export { Mechanism } from "./mechanism.js";
 export { Table, Window, Mixture, Ranged } from "./channels.js";
 export { Unary, Subset, Hadamard, HadamardBit, HaarBit, Hashing, Projective, Sketch } from "./oracles.js";
-export { Interval, Attribute, Bucket, Categories, Range, SquaredDeviation, readEncoder } from "./encoders.js";
+export { Interval, Attribute, Below, Bucket, Categories, Range, SquaredDeviation, readEncoder } from "./encoders.js";
 export { Ledger } from "./ledger.js";
 export { MemoryStorage, BrowserStorage } from "./storage.js";
 export { Device } from "./device.js";

@@ -136,8 +136,9 @@ test("several answers are one charge, one id and reports side by side", async ()
 test("the source stays small", () => {
   const names = readdirSync(new URL("../src", import.meta.url));
   const source = names.map((name) => readFileSync(new URL(`../src/${name}`, import.meta.url), "utf8")).join("");
-  // 4 kB more than before rounds were parsed strictly and the device kept its own outbox in one transaction.
-  assert.ok(gzipSync(source).length < 26000 && gzipSync(source.replace(/\/\*\*.*?\*\//gs, "")).length < 19500);
+  // 4 kB more than before rounds were parsed strictly and the device kept its own outbox in one transaction; up to 8 kB
+  // more for questions in rounds of thresholds, questionnaires and groups.
+  assert.ok(gzipSync(source).length < 34000 && gzipSync(source.replace(/\/\*\*.*?\*\//gs, "")).length < 26000);
 });
 
 test("nothing leaves when the ledger cannot be written or read", async () => {

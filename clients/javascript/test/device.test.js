@@ -75,6 +75,7 @@ test("any value at all gives a report of the same length, and the app learns of 
     [find("ranged"), { kind: "range", interval, range: [20, 50], region: [20, 40], clip: true }, 30],
     [response, { kind: "bucket", interval, bins: response.positions }, 50],
     [response, { kind: "categories", labels }, labels[1]],
+    [response, { kind: "below", interval, threshold: "41.5" }, 50],
     [find("unary"), { kind: "bucket", interval, bins: find("unary").size }, 50],
     [find("hashing"), { kind: "bucket", interval, bins: find("hashing").size }, 50],
   ];

@@ -24,6 +24,8 @@ def register(app: typer.Typer) -> None:
             "--out reports.parquet",
             "discreet privatize data.csv --column drink --ask frequency --labels tea,coffee,water --epsilon 1 "
             "--out reports.csv",
+            "discreet privatize data.parquet --column wage --ask quantile --quantile 0.5 --step 100 --low 0 --high 500000 "
+            "--epsilon 1 --out reports.parquet",
             "discreet privatize data.parquet --question wage:mean:0:500000 --question age:mean:0:120 "
             "--budget sample --epsilon 1 --out reports.parquet",
             "discreet estimate reports.parquet",
@@ -38,12 +40,17 @@ def privatize(
     column: Annotated[
         list[str] | None, typer.Option(help="Column to privatize; repeat it to ask the same of several.")
     ] = None,
-    ask: Annotated[str | None, typer.Option(help="The question: mean, frequency, distribution, …")] = None,
+    ask: Annotated[str | None, typer.Option(help="The question: mean, frequency, distribution, quantile, …")] = None,
     low: Annotated[float | None, typer.Option(help="Smallest value; smaller ones are clipped.")] = None,
     high: Annotated[float | None, typer.Option(help="Largest value; larger ones are clipped.")] = None,
     labels: Annotated[
         str | None, typer.Option(help="Categories, separated by commas; or @FILE with one per line.")
     ] = None,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(help="Which quantile, such as 0.5 for the median; repeat it for several.", metavar="SHARE"),
+    ] = None,
+    step: Annotated[float | None, typer.Option(help="For quantiles: the unit of the values, such as 100.")] = None,
     question: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,6 +78,12 @@ def privatize(
     """
     from discreet.drivers.files import privatize_file
 
+    options = parse_options(option or []) | ({} if step is None else {"step": step})
+    if ask in ("quantile", "quantiles") and not quantile:
+        raise DiscreetError(f"--ask {ask} needs --quantile: give the share, such as --quantile 0.5 for the median")
+    if quantile:
+        options["q"] = quantile[0] if len(quantile) == 1 and ask != "quantiles" else quantile
+        ask = "quantiles" if len(quantile) > 1 and ask == "quantile" else ask
     plans = read_questions(
         epsilon=epsilon,
         columns=column or [],
@@ -81,7 +94,7 @@ def privatize(
         words=question or [],
         plan_file=plan,
         method=method,
-        options=parse_options(option or []),
+        options=options,
         budget=budget,
     )
     with Rows("Privatising") as told:

@@ -6,6 +6,7 @@ from discreet.plans.distribution import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.mean.several import Means
+from discreet.plans.quantile import Quantile, Quantiles
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.several import RangeMeans
 from discreet.plans.simulate import simulate
@@ -21,6 +22,8 @@ __all__ = [
     "Mean",
     "Means",
     "Plan",
+    "Quantile",
+    "Quantiles",
     "RangeMean",
     "RangeMeans",
     "Round",

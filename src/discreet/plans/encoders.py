@@ -8,6 +8,7 @@ Each encoder has a document, which clients in every language read. ``kind`` says
     {"kind": "squared-deviation", "interval": {"low", "high"}, "squared_deviation_from": 41.5}
     {"kind": "attribute", "attribute": 0, "interval": {"low", "high"}}   one column of a person's row, scaled to [-1, 1]
     {"kind": "range", "interval": {"low", "high"}, "range": [20, 50], "region": [20, 40], "clip": true}
+    {"kind": "below", "interval": {"low", "high"}, "threshold": "41.5"}  1 if the number is at most the threshold, or 0
 
 Documents of version 0.1 had the same fields without ``kind``; they are read as well.
 
@@ -17,15 +18,16 @@ values would tell them apart by silence.) It is decided before the value is read
 JavaScript:
 
 1. Every encoder has an `Image`, what it can give: "numbers" from -1 to 1 (interval, squared-deviation, attribute),
-   "numbers or outside" (range), or "categories" and how many (categories: its labels; bucket: its bins). A channel
-   whose image is not exactly what its mechanism takes (`accepted`) is refused.
+   "numbers or outside" (range), or "categories" and how many (categories: its labels; bucket: its bins; below: 2). A
+   channel whose image is not exactly what its mechanism takes (`accepted`) is refused.
 2. Numbers in an encoder are finite and of magnitude 2^1000 at most. The widths of interval, range and region are at
    least 2^-1000; the largest squared distance from ``squared_deviation_from`` lies between 2^-1000 and 2^1000. ``bins``
-   is a whole number from 1 to 2^31, ``attribute`` one from 0 to 2^31 - 1. Labels are texts, finite numbers or booleans,
-   at least 2 and all different (true counts as 1, false as 0).
+   is a whole number from 1 to 2^31, ``attribute`` one from 0 to 2^31 - 1. A ``threshold`` is a decimal number as text,
+   of at most 400 characters, without exponent and needless zeros; it is read as the nearest double. Labels are texts,
+   finite numbers or booleans, at least 2 and all different (true counts as 1, false as 0).
 3. On a device, `encode_total` takes any object. A finite number outside the interval is clipped. What is no finite
-   number (a text, a boolean, NaN, an infinity, a missing attribute, a row that is no list) becomes 0, the middle, or in
-   a bucket category 0; for a range it becomes outside. What is none of the labels becomes category 0.
+   number (a text, a boolean, NaN, an infinity, a missing attribute, a row that is no list) becomes 0, the middle; for a
+   bucket or a threshold it becomes category 0, and for a range outside. What is none of the labels becomes category 0.
 
 `encode`, with errors that name the row, is for people who hold the data themselves: files, frames, simulations.
 
@@ -33,6 +35,7 @@ The file is long because all encoders stand beside the rules that they keep toge
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -62,6 +65,9 @@ Domain = Interval | Categories
 """What people hold."""
 MOST_WHOLE = 1 << 31
 """The most bins, and one more than the largest number of an attribute."""
+LONGEST_THRESHOLD = 400
+"""The most characters of a threshold."""
+_DECIMAL = re.compile(r"(?!-0$)-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", re.ASCII)
 
 
 def accepted(mechanism: Mechanism) -> Image:
@@ -287,6 +293,46 @@ class RangeEncoder:
         }
 
 
+@dataclass(frozen=True)
+class Below:
+    """Numbers of an interval as the answer to "is it at most the threshold?": 1 for yes, 0 for no.
+
+    The threshold is a text, such as "31200" or "0.3": every language reads it as the same double, and the value is
+    compared as it is, never scaled.
+    """
+
+    domain: Interval
+    threshold: str
+
+    def __post_init__(self) -> None:
+        text = self.threshold
+        if not isinstance(text, str) or len(text) > LONGEST_THRESHOLD or not _DECIMAL.fullmatch(text):
+            raise DomainError(f'threshold must be a decimal number as text, such as "41.5", not {str(text)[:40]!r}')
+        check_number("threshold", float(text))
+
+    @property
+    def image(self) -> Image:
+        """No or yes."""
+        return Image("categories", 2)
+
+    def encode(self, values: Any) -> Encoded:
+        """Clip, then compare."""
+        floats = self.domain.check(values)
+        counted = self.domain.encode(floats)
+        return Encoded(self._answers(floats), counted.clipped_low, counted.clipped_high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no finite number becomes 0, no."""
+        return total(values, self.image, self._answers)
+
+    def _answers(self, floats: Floats) -> AnyArray:
+        return (np.clip(floats, self.domain.low, self.domain.high) <= float(self.threshold)).astype(np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {"kind": "below", "interval": self.domain.to_dict(), "threshold": self.threshold}
+
+
 def asked_domain(encoder: Encoder) -> Interval:
     """Return the interval that a channel for numbers was asked with."""
     domain = getattr(encoder, "domain", encoder)
@@ -382,6 +428,7 @@ _READERS: dict[str, tuple[set[str], Callable[[dict[str, Any]], Encoder]]] = {
     ),
     "attribute": ({"attribute", "interval"}, lambda fields: Attribute(fields["attribute"], _read_interval(fields))),
     "range": ({"interval", "range", "region", "clip"}, _read_range),
+    "below": ({"interval", "threshold"}, lambda fields: Below(_read_interval(fields), fields["threshold"])),
 }
 
 

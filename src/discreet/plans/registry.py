@@ -9,6 +9,7 @@ from discreet.plans.encoders import read_domain
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean import Mean
 from discreet.plans.mean.several import Means
+from discreet.plans.quantile import Quantile, Quantiles
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answering import NARROWED
 from discreet.plans.range_mean.several import RangeMeans
@@ -20,6 +21,8 @@ QUESTIONS: dict[str, type[Plan]] = {
     "means": Means,
     "distribution": Distribution,
     "variance": Variance,
+    "quantile": Quantile,
+    "quantiles": Quantiles,
     "range-mean": RangeMean,
     "range-means": RangeMeans,
 }

@@ -1,0 +1,71 @@
+"""Answers of quantiles: a number between two thresholds that were asked, or several such numbers."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from discreet.errors import DiscreetError
+from discreet.plans.answers import NumberAnswer, SeveralAnswer, leading
+from discreet.text import format_number
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QuantileAnswer(NumberAnswer):
+    """A quantile; its interval is not symmetric, because its ends are thresholds that were asked.
+
+    Attributes
+    ----------
+    q : float
+        Which quantile: the share of the people whose value is at most this one.
+    step : float
+        The unit of the answer.
+    """
+
+    q: float
+    step: float
+
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return the quantile and its interval as text."""
+        value, low, high = self._texts()
+        return [(self.question, value, f"{low} – {high}")]
+
+    def __str__(self) -> str:
+        value, low, high = self._texts()
+        return f"{value}, {low} to {high} ({self.level:.0%})"
+
+    def _texts(self) -> list[str]:
+        """Return value, low and high with the digits that the interval justifies, and none below the step."""
+        decimals = max(0, -int(Decimal(repr(self.step)).normalize().as_tuple().exponent))
+        margin = max(self.margin, 10.0 ** (1 - decimals))
+        return [format_number(number, margin) for number in (self.value, *self.interval)]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class QuantilesAnswer(SeveralAnswer):
+    """Several quantiles, in increasing order; ``answer[0.5]`` is the median if it was asked for."""
+
+    estimates: dict[float, QuantileAnswer]
+    counted: ClassVar[str] = "reports"
+
+    def __getitem__(self, q: float) -> QuantileAnswer:
+        if q not in self.estimates:
+            raise DiscreetError(f"q must be one of {', '.join(f'{one:g}' for one in self.estimates)}, not {q!r}")
+        return self.estimates[q]
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def named(self) -> list[tuple[str, NumberAnswer]]:
+        """Return each quantile with its name."""
+        return [(one.question, one) for one in self.estimates.values()]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per quantile: name, value, low, high, q."""
+        return [one.rows()[0] | {"q": q} for q, one in self.estimates.items()]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the rows."""
+        return {"rows": self.rows()}
+
+    def __str__(self) -> str:
+        return leading([f"{q:g}: {one}" for q, one in list(self.estimates.items())[:4]], 3)

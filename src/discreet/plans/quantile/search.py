@@ -1,0 +1,180 @@
+"""The search for one quantile: all answers so far, the window that holds it, and where to ask next.
+
+Everything is a position on a `Grid`; F[g] is the share of people whose value is at most that of position g, F[-1] = 0
+and F[last] = 1 are known, and the q-quantile is the smallest g with F[g] >= q. A search is a pure function of what was
+asked and answered.
+
+1. The window runs from the largest threshold where F < q is certain to the smallest where F >= q is (3.5 standard
+   errors of the fit). It is narrowed twice after each round, with the answers up to then: the narrower it is, the
+   straighter F, and the more neighbours tell.
+2. New thresholds are the quantiles of P(quantile <= g) = Phi((F(g) - q) / (1.3 s)), a tenth of them even in the window:
+   further out than the fit's own doubt, which is free where F is straight and safe where the fit is wrong.
+3. The answer is where the isotonic fit crosses q. The ends of its interval are thresholds that were asked, since
+   between two of them there may be a heap, and the fit behind them is wary of heaps.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+from discreet.estimation.cumulative import Fitted, fit_cumulative, isotonic
+from discreet.plans.quantile.grid import Grid
+
+SURE = 3.5
+"""Standard errors at which a threshold is taken to be on one side of the quantile."""
+SPREAD = 1.3
+"""How much further than the fit's own doubt thresholds are spread."""
+EVEN = 0.1
+"""Part of the thresholds that are spread evenly in the window, whatever the fit says."""
+STRAIGHT = 0.25
+"""How likely a rougher curve is beforehand, relative to the next straighter one, within a window."""
+WARY = 2.0
+"""The same for intervals: heaps are likely unless the answers show none."""
+FEW_POINTS = 300
+"""Positions at which the fit is looked at."""
+KNOWN = 1e-9
+"""Variance of what is known: F just below the interval, and at its end."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked so far, by increasing positions.
+
+    Attributes
+    ----------
+    shares, variances : numpy.ndarray
+        The unbiased share of people at most each, and its variance.
+    people : numpy.ndarray
+        How many were asked.
+    influence : numpy.ndarray
+        How far one false report moves the share.
+    """
+
+    positions: Counts
+    shares: Floats
+    variances: Floats
+    people: Counts
+    influence: Floats
+
+    def share_at(self, position: int, last: int) -> tuple[float, float] | None:
+        """Return the share of people exactly at a position and its standard error, if both its sides were asked."""
+        known = {-1: (0.0, 0.0), last: (1.0, 0.0)}
+        known |= {int(x): (float(self.shares[i]), float(self.variances[i])) for i, x in enumerate(self.positions)}
+        if position not in known or position - 1 not in known:
+            return None
+        (upper, first), (lower, second) = known[position], known[position - 1]
+        return upper - lower, math.sqrt(first + second)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A quantile: its position, the positions of its interval, and the roughness of the curve around it."""
+
+    position: int
+    low: int
+    high: int
+    roughness: float
+
+
+class Search:
+    """Where one quantile may be, given what was asked.
+
+    Parameters
+    ----------
+    grid : Grid
+    q : float
+        Between 0 and 1.
+    stages : sequence of Asked
+        What was asked up to each round; at least one threshold each.
+    """
+
+    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked]) -> None:
+        self.grid, self.q = grid, q
+        self.start, self.end = -1, grid.last
+        for stage in stages:
+            self.asked = stage
+            for _ in range(2):
+                self.start, self.end = self._outer(SURE, None)
+
+    def fitted(self, at: Counts, preference: float | None = None) -> Fitted:
+        """Return F at positions, fitted to the answers in the window."""
+        x, shares, variances = self.asked.positions, self.asked.shares, self.asked.variances
+        keep = (x >= self.start) & (x <= self.end)
+        if keep.sum() < 3:
+            distance = np.abs(x - (self.start + self.end) / 2)
+            keep = distance <= np.sort(distance)[min(2, distance.size - 1)]
+        x, shares, variances = x[keep], shares[keep], variances[keep]
+        if self.start <= -1:
+            x, shares, variances = np.r_[-1, x], np.r_[0.0, shares], np.r_[KNOWN, variances]
+        if self.end >= self.grid.last and x[-1] < self.grid.last:
+            x, shares, variances = np.r_[x, self.grid.last], np.r_[shares, 1.0], np.r_[variances, KNOWN]
+        if preference is None:
+            preference = 1.0 if self.start <= -1 and self.end >= self.grid.last else STRAIGHT
+        return fit_cumulative(self.grid.place(x), shares, variances, self.grid.place(at), preference)
+
+    def _outer(self, deviations: float, preference: float | None) -> tuple[int, int]:
+        """Return the asked positions around q of which F < q and F >= q can be said with so many standard errors."""
+        x = self.asked.positions
+        x = x[(x >= self.start) & (x <= self.end)]
+        if not x.size:
+            return self.start, self.end
+        mean, deviation, _ = self.fitted(x, preference)
+        below, above = x[mean + deviations * deviation < self.q], x[mean - deviations * deviation >= self.q]
+        start = int(below.max()) if below.size else self.start
+        above = above[above > start]
+        return start, int(above.min()) if above.size else self.end
+
+    def _points(self, start: int, end: int) -> Counts:
+        """Return positions of a window at which the fit is looked at: all, or a few hundred spread on the scale."""
+        if end - start < FEW_POINTS:
+            return np.arange(start, end + 1)
+        ends = self.grid.place([start, end])
+        even = np.clip(self.grid.at(np.linspace(ends[0], ends[1], FEW_POINTS)), max(start, 0), end)
+        x = self.asked.positions
+        return np.unique(np.r_[start, even, x[(x >= start) & (x <= end)], end])
+
+    def thresholds(self, count: int) -> Counts:
+        """Return the positions to ask next; all of the window if they are few."""
+        first, last = max(self.start, 0), min(self.end, self.grid.last - 1)
+        if last - first < count:
+            return np.arange(first, last + 1)
+        points = self._points(first, last)
+        mean, deviation, _ = self.fitted(points)
+        located = isotonic((mean - self.q) / np.maximum(SPREAD * deviation, 1e-9), np.ones(points.size))
+        chance = np.array([NormalDist().cdf(z) for z in np.clip(located, -8, 8)])
+        place = self.grid.place(points)
+        chance = (1 - EVEN) * (chance - chance[0]) / max(chance[-1] - chance[0], 1e-12)
+        chance += EVEN * (place - place[0]) / (place[-1] - place[0])
+        wanted = (np.arange(count) + 0.5) / count
+        return np.unique(points[np.minimum(np.searchsorted(chance, wanted), points.size - 1)])
+
+    def found(self, level: float, wary: float = WARY) -> Found:
+        """Return the quantile with its interval."""
+        points = self._points(self.start, self.end)
+        for _ in range(2):  # a second, finer look around the crossing
+            mean, deviation, roughness = self.fitted(points)
+            curve = isotonic(mean, 1 / np.square(np.maximum(deviation, 1e-9)))
+            crossing = int(np.searchsorted(curve, self.q))
+            if 0 < crossing < points.size and points[crossing] - points[crossing - 1] > 1:
+                finer = self._points(int(points[crossing - 1]), int(points[crossing]))
+                points = np.unique(np.r_[points, finer])
+        value = max(0, int(points[min(crossing, points.size - 1)]))
+        low, high = self._outer(NormalDist().inv_cdf(0.5 + level / 2), wary)
+        return Found(value, min(low + 1, value), max(high, value), roughness)
+
+
+def first_thresholds(grid: Grid, count: int) -> Counts:
+    """Return positions that are even on the scale, from the low end on."""
+    ends = grid.place([0, grid.last])
+    found = np.unique(grid.at(np.linspace(ends[0], ends[1], count + 1)[:-1]))
+    return found[found < grid.last]
+
+
+def rank_error(epsilon: float, q: float, people: float) -> float:
+    """Return the standard error in rank if so many people were asked at the true quantile: no plan can do better."""
+    noise = math.exp(epsilon) / math.expm1(epsilon) ** 2
+    return math.sqrt((q * (1 - q) + noise) / people)
