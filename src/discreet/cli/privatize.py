@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
             "--out reports.parquet",
             "discreet privatize data.csv --column drink --ask frequency --labels tea,coffee,water --epsilon 1 "
             "--out reports.csv",
-            "discreet privatize data.parquet --column wage --ask quantile --quantile 0.5 --step 100 --low 0 --high 500000 "
+            "discreet privatize data.parquet --column wage --ask quantile --quantile 0.5 --low 0 --high 500000 "
             "--epsilon 1 --out reports.parquet",
             "discreet privatize data.parquet --question wage:mean:0:500000 --question age:mean:0:120 "
             "--budget sample --epsilon 1 --out reports.parquet",
