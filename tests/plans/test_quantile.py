@@ -60,8 +60,8 @@ def test_the_rank_error_is_close_to_the_best_possible_and_not_better(values):
 def test_a_search_that_knew_the_truth_would_be_seen(monkeypatch):
     found = Search.found
 
-    def cheating(self, level, wary):
-        honest = found(self, level, wary)
+    def cheating(self):
+        honest = found(self)
         return replace(honest, position=(honest.position + 500) // 2)
 
     monkeypatch.setattr(Search, "found", cheating)
@@ -170,6 +170,18 @@ def test_several_quantiles_never_decrease_and_have_names():
     assert len(answer) == 4
     with pytest.raises(dc.DiscreetError, match=r"q must be one of 0\.25, 0\.5, 0\.51, 0\.75, not 0\.1"):
         answer[0.1]
+
+
+def test_intervals_are_computed_again_for_other_levels_and_for_all_together():
+    plan = dc.Quantiles(DOMAIN, [0.25, 0.5, 0.75], epsilon=1)
+    answer = dc.simulate(plan, EVEN, seed=4, people=30_000)
+    widths = [np.diff(one.interval).sum() for one in (answer.at(0.5), answer, answer.at(0.999))]
+    assert widths[0] <= widths[1] <= widths[2]
+    assert widths[0] < widths[2]
+    together = answer.simultaneous()
+    assert (together.interval[:, 0] <= answer.interval[:, 0]).all()
+    assert (together.interval[:, 1] >= answer.interval[:, 1]).all()
+    assert (together.value == answer.value).all()
 
 
 @pytest.mark.parametrize("kind", ["quantile", "quantiles"])

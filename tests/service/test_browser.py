@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -195,6 +196,7 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
         (dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "47", "distribution"),
         (dc.Means([dc.Interval(0, 1), dc.Interval(0, 120)], 1.0, method="duchi", answers=1), "0.5", "means"),
         (dc.Frequency(dc.Categories(range(300)), 1.0, method="local-hashing"), "7", "hashing"),
+        (dc.Quantile(dc.Interval(0, 50_000), 0.5, 1.0, scale="sinh"), "31200", "quantile"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -210,6 +212,19 @@ def test_every_kind_of_question(site, browser, plan, value, name):
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
     assert complaints(browser) == []
     assert campaign.progress()["n"] == 1
+
+
+def test_a_threshold_is_compared_on_the_device(site, browser):
+    campaign = site.collector().create(dc.Quantile(dc.Interval(0, 100), 0.5, 1.0), "Median", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "0")
+    assert "Your number stays here. It is at most" in text(browser, "could-words")
+    answer(browser, "100")
+    assert "It is more than" in text(browser, "could-words")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    assert re.match(r"Report [01] says “(at most|more than) [0-9]+”", text(browser, "report"))
+    assert complaints(browser) == []
 
 
 def test_several_answers_are_sent_as_one_report(site, browser):

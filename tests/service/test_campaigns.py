@@ -81,6 +81,37 @@ def test_a_registered_plan_of_two_rounds(collector):
     assert campaign.estimate()["estimate"]["n"] == 1100
 
 
+def test_a_quantile_in_four_rounds(collector):
+    values = np.random.default_rng(1).permutation(np.arange(4000) % 1000)
+    plan = dc.Quantile(dc.Interval(0, 1_000_000), 0.5, epsilon=4, step=1, scale="sinh")
+    campaign = collector.collector().create(plan, title="Median", minimum=300, people=4000)
+    assert campaign.progress()["rounds"][0]["target"] == 600
+    assert len(campaign.progress()["rounds"][0]["channels"]) == 16
+    ends = [600, 1400, 2400, 4000]
+    widths = []
+    for number, (start, end) in enumerate(zip([0, *ends], ends, strict=False), start=1):
+        until_round(collector, campaign, number)
+        assert campaign.submit(values[start:end], entropy=dc.Entropy.seeded(number)).round == number
+        answer = campaign.estimate()["estimate"]  # every round so far is an answer
+        widths.append(answer["interval"][1] - answer["interval"][0])
+    assert widths[-1] < widths[0]
+    assert answer["n"] == 4000
+    assert abs(answer["value"] - 500) < 60
+    assert campaign.close_round()["state"] == "finished"
+    assert campaign.estimate()["estimate"]["value"] == answer["value"]
+
+
+def test_a_first_round_with_too_few_reports_for_a_quantile_stays_open(collector):
+    plan = dc.Quantile(dc.Interval(0, 1000), 0.5, epsilon=1)
+    with pytest.raises(CollectorError, match="people must be at least 469"):
+        collector.collector().create(plan, title="Median", people=300)
+    campaign = collector.collector().create(plan, title="Median", minimum=10)
+    campaign.submit(np.arange(20))
+    with pytest.raises(CollectorError, match="round 1 of a quantile needs at least 36 reports at epsilon 1, not 20"):
+        campaign.close_round()
+    assert "must be at least 469" in campaign.estimate()["reason"]
+
+
 def test_several_answers_per_person(collector):
     domains = [dc.Interval(0, 1), dc.Interval(0, 10), dc.Interval(0, 100)]
     plan = dc.Means(domains, 4.0, method="duchi", answers=2, names=["a", "b", "c"])

@@ -108,9 +108,10 @@ def test_nothing_is_shown_below_the_minimum(site):
         (dc.Variance(dc.Interval(0, 100), 1.0), [20.0, 40.0], "Variance"),
         (dc.Means([dc.Interval(0, 1), dc.Interval(0, 9)], 1.0, names=["one", "two"]), [[0.5, 3.0]] * 2, "two"),
         (dc.Distribution(dc.Interval(0, 100), 1.0, bins=64), [20.0, 40.0], "median"),
+        (dc.Quantiles(dc.Interval(0, 100), [0.1, 0.5], 1.0), [20.0, 40.0], "10\u202f% are below"),
         (dc.Frequency(dc.Categories(range(100)), 1.0), [7, 8], "60 rarer ones"),
     ],
-    ids=["mean", "variance", "means", "distribution", "frequency"],
+    ids=["mean", "variance", "means", "distribution", "quantiles", "frequency"],
 )
 def test_every_question_has_its_panel(site, plan, values, said):
     made = site.collector().create(plan, "Panel", minimum=10)

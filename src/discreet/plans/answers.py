@@ -228,6 +228,11 @@ class NumberAnswer(Answer):
         """Half the width of the interval."""
         return (self.interval[1] - self.interval[0]) / 2
 
+    @property
+    def precision(self) -> float:
+        """The margin that says how many digits are shown."""
+        return self.margin
+
     def rows(self) -> list[dict[str, Any]]:
         """Return one row: name, value, low, high."""
         return [{"name": self.question, "value": self.value, "low": self.interval[0], "high": self.interval[1]}]
@@ -238,8 +243,8 @@ class NumberAnswer(Answer):
 
     def cells(self) -> list[tuple[str, str, str]]:
         """Return the number and its interval as text."""
-        low, high = (format_number(end, self.margin) for end in self.interval)
-        return [(self.question, format_number(self.value, self.margin), f"{low} – {high}")]
+        value, low, high = (format_number(number, self.precision) for number in (self.value, *self.interval))
+        return [(self.question, value, f"{low} – {high}")]
 
     def plot(self, truth: float | None = None) -> "Figure":
         """Plot the number with its interval and, if known, the truth; needs the extra ``plots``."""
@@ -264,7 +269,7 @@ class SeveralAnswer(Answer):
     if TYPE_CHECKING:
 
         @property
-        def estimates(self) -> Mapping[str, NumberAnswer] | tuple[NumberAnswer, ...]:
+        def estimates(self) -> Mapping[Any, NumberAnswer] | tuple[NumberAnswer, ...]:
             """The numbers."""
 
     @abstractmethod

@@ -20,9 +20,6 @@ _FEW = 12
 """Up to this many categories keep their order; more are sorted by frequency."""
 _STEPS = 48
 """How many steps the chart of a distribution has."""
-_NAMES = {"quantile 0.5": "median"} | {
-    f"quantile {q:g}": f"{100 * q:g}\u202f% are below" for q in (0.1, 0.25, 0.75, 0.9)
-}
 
 
 def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[str, Any]:
@@ -68,24 +65,32 @@ def drawn(answer: Answer) -> dict[str, Any]:
 
 @drawn.register
 def _(answer: NumberAnswer) -> dict[str, Any]:
-    return {"kind": "numbers", "numbers": [_number(answer.question, answer)]}
+    return {"kind": "numbers", "numbers": [_number(_named(answer.question), answer)]}
 
 
 @drawn.register
 def _(answer: SeveralAnswer) -> dict[str, Any]:
-    return {"kind": "numbers", "numbers": [_number(name, one) for name, one in answer.named()]}
+    return {"kind": "numbers", "numbers": [_number(_named(name), one) for name, one in answer.named()]}
+
+
+def _named(question: str) -> str:
+    """Return what people call a quantile; other questions as they are."""
+    if not question.startswith("quantile "):
+        return question
+    q = float(question.removeprefix("quantile "))
+    return "median" if q == 0.5 else f"{100 * q:g}\u202f% are below"
 
 
 def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
-    margin = one.margin
+    margin = one.precision
     low, high = one.interval
-    reach = max(margin, 1e-12)
+    reach = max(one.margin, 1e-12)
     scale = scale or (one.value - 3 * reach, one.value + 3 * reach)
     value, start, end = (charts.number(x, margin) for x in (one.value, low, high))
     return {
         "name": name,
         "value": value,
-        "margin": charts.number(margin, margin),
+        "margin": charts.number(one.margin, margin),
         "low": start,
         "high": end,
         "chart": charts.span(one.value, one.interval, scale, f"{name}: {value}, from {start} to {end}"),
@@ -102,7 +107,7 @@ def _(answer: DistributionAnswer) -> dict[str, Any]:
         "chart": charts.density(edges, heights, low, high),
         "ticks": ticks,
         "summary": [
-            _number(_NAMES.get(one.question, one.question), one, (answer.domain.low, answer.domain.high))
+            _number(_named(one.question), one, (answer.domain.low, answer.domain.high))
             for one in answer.summary()
             if one.question != "variance"
         ],

@@ -24,20 +24,15 @@ class QuantileAnswer(NumberAnswer):
     q: float
     step: float
 
-    def cells(self) -> list[tuple[str, str, str]]:
-        """Return the quantile and its interval as text."""
-        value, low, high = self._texts()
-        return [(self.question, value, f"{low} – {high}")]
+    @property
+    def precision(self) -> float:
+        """The margin that says how many digits are shown: none below the step."""
+        decimals = max(0, -int(Decimal(repr(self.step)).normalize().as_tuple().exponent))
+        return max(self.margin, 10.0 ** (1 - decimals))
 
     def __str__(self) -> str:
-        value, low, high = self._texts()
+        value, low, high = (format_number(number, self.precision) for number in (self.value, *self.interval))
         return f"{value}, {low} to {high} ({self.level:.0%})"
-
-    def _texts(self) -> list[str]:
-        """Return value, low and high with the digits that the interval justifies, and none below the step."""
-        decimals = max(0, -int(Decimal(repr(self.step)).normalize().as_tuple().exponent))
-        margin = max(self.margin, 10.0 ** (1 - decimals))
-        return [format_number(number, margin) for number in (self.value, *self.interval)]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,6 +13,7 @@ comes within 1.0 to 1.6 times that, however wide the interval, and 2 to 4 times 
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,29 +147,26 @@ class _Search(Plan[A]):
         is_last = number == self.rounds - 1
         return Round(number + 1, channels, share=1.0 if is_last else shares[number])
 
-    def _found(self, history: History) -> tuple[Asked, list[Found]]:
-        """Return what was asked, and the quantiles in increasing order."""
+    def _answers(self, history: History) -> list[QuantileAnswer]:
         n = sum(answered.n for answered in history)
         self._check_people(n, "the number of reports")
         stages = stages_of(self.grid, history)
-        wary = WARY if self.heaped else 1.0
-        return stages[-1], [Search(self.grid, q, stages).found(self.level, wary) for q in self.qs]
-
-    def _answers(self, history: History) -> list[QuantileAnswer]:
-        asked, found = self._found(history)
-        n = int(asked.people.sum())
-        values = sorted(one.position for one in found)
+        asked = stages[-1]
+        searches = [Search(self.grid, q, stages, wary=WARY if self.heaped else 1.0) for q in self.qs]
+        found = [search.found() for search in searches]
+        values = sorted(one.position for one in found)  # quantiles never decrease with q
         answers = []
-        for q, one, position in zip(self.qs, found, values, strict=True):
+        for q, search, one, position in zip(self.qs, searches, found, values, strict=True):
             heap = self._heap(asked, position)
-            low, high = min(one.low, position), max(one.high, position)
+            ends = partial(_ends, search, position)
             answers.append(
                 QuantileAnswer(
                     question=f"quantile {q:g}",
                     q=q,
                     step=self.step,
                     value=self.grid.value(position),
-                    interval=(self.grid.value(low), self.grid.value(high)),
+                    interval=ends(self.level),
+                    ends=ends,
                     level=self.level,
                     n=n,
                     epsilon=self.epsilon,
@@ -360,6 +358,12 @@ def check_quantile(q: object) -> None:
     """Refuse anything but a number between 0 and 1."""
     if isinstance(q, bool) or not isinstance(q, (int, float, np.floating)) or not 0 < q < 1:
         raise DiscreetError(f"q must be a number between 0 and 1, such as 0.5 for the median, not {q!r}")
+
+
+def _ends(search: Search, position: int, level: float) -> tuple[float, float]:
+    """Return the interval of a quantile that was found at a position."""
+    low, high = search.interval(level)
+    return search.grid.value(min(low, position)), search.grid.value(max(high, position))
 
 
 def stages_of(grid: Grid, history: History) -> list[Asked]:

@@ -32,6 +32,8 @@ EVEN = 0.1
 """Part of the thresholds that are spread evenly in the window, whatever the fit says."""
 STRAIGHT = 0.25
 """How likely a rougher curve is beforehand, relative to the next straighter one, within a window."""
+EVERYWHERE = 1.0
+"""The same over the whole interval, where F is curved."""
 WARY = 2.0
 """The same for intervals: heaps are likely unless the answers show none."""
 FEW_POINTS = 300
@@ -72,11 +74,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class Found:
-    """A quantile: its position, the positions of its interval, and the roughness of the curve around it."""
+    """A quantile: its position, and the roughness of the curve around it."""
 
     position: int
-    low: int
-    high: int
     roughness: float
 
 
@@ -90,10 +90,12 @@ class Search:
         Between 0 and 1.
     stages : sequence of Asked
         What was asked up to each round; at least one threshold each.
+    wary : float
+        How likely rougher curves are beforehand when an interval is computed.
     """
 
-    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked]) -> None:
-        self.grid, self.q = grid, q
+    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked], wary: float = WARY) -> None:
+        self.grid, self.q, self.wary = grid, q, wary
         self.start, self.end = -1, grid.last
         for stage in stages:
             self.asked = stage
@@ -113,7 +115,7 @@ class Search:
         if self.end >= self.grid.last and x[-1] < self.grid.last:
             x, shares, variances = np.r_[x, self.grid.last], np.r_[shares, 1.0], np.r_[variances, KNOWN]
         if preference is None:
-            preference = 1.0 if self.start <= -1 and self.end >= self.grid.last else STRAIGHT
+            preference = EVERYWHERE if self.start <= -1 and self.end >= self.grid.last else STRAIGHT
         return fit_cumulative(self.grid.place(x), shares, variances, self.grid.place(at), preference)
 
     def _outer(self, deviations: float, preference: float | None) -> tuple[int, int]:
@@ -152,8 +154,8 @@ class Search:
         wanted = (np.arange(count) + 0.5) / count
         return np.unique(points[np.minimum(np.searchsorted(chance, wanted), points.size - 1)])
 
-    def found(self, level: float, wary: float = WARY) -> Found:
-        """Return the quantile with its interval."""
+    def found(self) -> Found:
+        """Return the quantile."""
         points = self._points(self.start, self.end)
         for _ in range(2):  # a second, finer look around the crossing
             mean, deviation, roughness = self.fitted(points)
@@ -162,9 +164,12 @@ class Search:
             if 0 < crossing < points.size and points[crossing] - points[crossing - 1] > 1:
                 finer = self._points(int(points[crossing - 1]), int(points[crossing]))
                 points = np.unique(np.r_[points, finer])
-        value = max(0, int(points[min(crossing, points.size - 1)]))
-        low, high = self._outer(NormalDist().inv_cdf(0.5 + level / 2), wary)
-        return Found(value, min(low + 1, value), max(high, value), roughness)
+        return Found(max(0, int(points[min(crossing, points.size - 1)])), roughness)
+
+    def interval(self, level: float) -> tuple[int, int]:
+        """Return the interval of the quantile: from above the last threshold below it to the first that is not."""
+        low, high = self._outer(NormalDist().inv_cdf(0.5 + level / 2), self.wary)
+        return low + 1, high
 
 
 def first_thresholds(grid: Grid, count: int) -> Counts:

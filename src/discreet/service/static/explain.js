@@ -29,11 +29,15 @@ export function showCould(channels, values) {
   $("could-key").textContent = found.some(({ chart }) => chart) ? KEY : "";
 }
 
-function could({ mechanism, single, labels }, value) {
+function could({ mechanism, single, meanings: labels, interval }, value) {
   const odds = law(mechanism, single.encode(value));
   const chance = membership(mechanism);
   if (odds) {
     const likeliest = percent(Math.max(...odds));
+    if (labels && interval) {
+      const words = `Your number stays here. It is ${labels[single.encode(value)]}, and the report says so with a probability of ${likeliest}, or the contrary. Both can come from every answer.`;
+      return { words, chart: oddsChart(mechanism, odds, labels, null) };
+    }
     const words = `One of ${number(odds.length, 9)} reports, chosen at random. The likeliest has a probability of ${likeliest}. Every one of them can come from every answer.`;
     return { words, chart: oddsChart(mechanism, odds, labels, null) };
   }
@@ -82,7 +86,7 @@ export async function showWill(channels, values, kept) {
 const holds = (packed, v) => Boolean(packed[v >> 3] & (1 << v % 8));
 
 /** A report as people read it. */
-function named({ mechanism, labels }, packed, code, id) {
+function named({ mechanism, meanings: labels }, packed, code, id) {
   if (membership(mechanism) && labels) {
     const chips = labels.map((label, v) => el("span", { class: holds(packed, v) ? "chip open" : "chip off" }, String(label)));
     return ["A set: ", el("span", { class: "chips" }, ...chips)];
@@ -92,7 +96,7 @@ function named({ mechanism, labels }, packed, code, id) {
   return ["Report ", el("strong", { id }, shown), means];
 }
 
-async function explain({ mechanism, single, labels, document, interval }, value, packed, code, id) {
+async function explain({ mechanism, single, meanings: labels, document, interval }, value, packed, code, id) {
   const input = single.encode(value);
   const odds = law(mechanism, input);
   const chance = membership(mechanism);

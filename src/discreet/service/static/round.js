@@ -1,5 +1,5 @@
 // The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
-import { Attribute, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
+import { Attribute, Below, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
 import { hex, sha256, unhex } from "./client/entropy.js";
 import { checkPin } from "./asked.js";
 
@@ -60,7 +60,10 @@ function describe(channel) {
   const attribute = channel.encoder instanceof Attribute ? channel.encoder.index : null;
   const single = channel.encoder instanceof Attribute ? channel.encoder.interval : channel.encoder;
   const interval = single.labels ? null : (single.interval ?? single);
-  return { ...channel, attribute, single, interval, labels: single.labels ?? null, name: attribute === null ? "Your answer" : `Your answer to part ${attribute + 1}` };
+  const labels = single.labels ?? null;
+  // A report about a threshold says yes or no, although the person enters a number: it is compared on this device.
+  const meanings = single instanceof Below ? [`more than ${single.threshold}`, `at most ${single.threshold}`] : labels;
+  return { ...channel, attribute, single, interval, labels, meanings, name: attribute === null ? "Your answer" : `Your answer to part ${attribute + 1}` };
 }
 
 /** The places of channels in the order in which a person is asked: by attribute. @param {{ attribute: number | null }[]} channels */
