@@ -19,6 +19,7 @@ __all__ = [
     "Answer",
     "Distribution",
     "Frequency",
+    "Groups",
     "Mean",
     "Means",
     "Plan",
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from discreet.plans.comparison import compare, compare_all
     from discreet.plans.distribution import Distribution
     from discreet.plans.frequency import Frequency
+    from discreet.plans.groups import Groups
     from discreet.plans.mean import Mean, Means
     from discreet.plans.quantile import Quantile, Quantiles
     from discreet.plans.range_mean import RangeMean, RangeMeans
@@ -115,6 +117,7 @@ else:
         "plans.comparison": ("compare", "compare_all"),
         "plans.distribution": ("Distribution",),
         "plans.frequency": ("Frequency",),
+        "plans.groups": ("Groups",),
         "plans.mean": ("Mean", "Means"),
         "plans.quantile": ("Quantile", "Quantiles"),
         "plans.range_mean": ("RangeMean", "RangeMeans"),

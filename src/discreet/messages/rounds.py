@@ -6,6 +6,9 @@ stored it (the service, a file of reports) reads it again to count and to estima
     {"kind": "round", "version": 2, "round", "share", "answers", "width", "thresholds",
      "channels": [{"key", "mechanism", "mechanism_id", "encoder", "certificate"}, …]}
 
+A round that asks public groups in channels of their own also has ``by``, the groups' labels. Only files and frames have
+such rounds: a device does not know yet which group it is in, so announcements with groups are refused.
+
 ``thresholds`` say who answers which channel (`discreet.plans.assignment`), ``answers`` how many channels each person
 answers, ``width`` how long an entry of an upload is. The certificate is there for people to read: every reader computes
 its own. An announcement adds ``campaign``, ``admission`` and the claimed ``epsilon`` of the whole round.
@@ -24,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.domains import Categories
 from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.messages.ids import ADMISSIONS, ID_BYTES
@@ -31,7 +35,7 @@ from discreet.messages.limits import check_work
 from discreet.messages.uploads import MAX_WIDTH, entry_width
 from discreet.plans.assignment import shares, thresholds
 from discreet.plans.base import Channel, Round
-from discreet.plans.encoders import read_encoder, write_encoder
+from discreet.plans.encoders import read_domain, read_encoder, write_encoder
 from discreet.privacy.exact import EPSILON_MAX, TOTAL
 from discreet.wire import check_depth, parse
 
@@ -60,7 +64,8 @@ def write_round(asked: Round) -> dict[str, Any]:
     >>> read_round(document).channels[0].mechanism.name
     'duchi'
     """
-    return {
+    groups = {} if asked.by is None else {"by": asked.by.to_dict()}
+    return groups | {
         "kind": "round",
         "version": VERSION,
         "round": asked.number,
@@ -89,7 +94,7 @@ def read_round(document: Any) -> Round:
     """
     check_depth(document, "round")
     fields = _upgraded(_object(document, "round"))
-    _check_fields(fields, _ROUND, "round")
+    _check_fields(fields, _ROUND | ({"by"} & set(fields)), "round")
     if fields["kind"] != "round" or fields["version"] != VERSION or isinstance(fields["version"], (bool, float)):
         raise WireError(
             f"document is a {fields['kind']!r} of version {fields['version']!r}; "
@@ -107,8 +112,10 @@ def read_round(document: Any) -> Round:
     if len({channel.key for channel in channels}) != len(channels):
         raise WireError("the channels of a round must have different keys")
     number = _whole("round", fields["round"], 1, (1 << 32) - 1)
-    answers = _whole("answers", fields["answers"], 1, min(len(channels), MAX_CHANNELS // len(channels)))
-    asked = Round(number, channels, _real("share", fields["share"], 1.0), answers)
+    groups = _groups(fields["by"], len(channels)) if "by" in fields else None
+    block = len(channels) // (1 if groups is None else groups.size)
+    answers = _whole("answers", fields["answers"], 1, min(block, MAX_CHANNELS // len(channels)))
+    asked = Round(number, channels, _real("share", fields["share"], 1.0), answers, groups)
     if _whole("width", fields["width"], 1, MAX_WIDTH) != entry_width(asked):
         raise WireError(f"width must be {entry_width(asked)} for these mechanisms, not {fields['width']}")
     return asked
@@ -138,6 +145,8 @@ class Announcement:
 
 def announce(document: Mapping[str, Any], campaign: bytes, admission: str, epsilon: float) -> dict[str, Any]:
     """Return the announcement of a round whose document `write_round` wrote."""
+    if "by" in document:
+        raise DiscreetError("public groups cannot be asked by a collector yet; use files or data frames")
     return {"campaign": campaign.hex(), "admission": admission, "epsilon": epsilon} | dict(document)
 
 
@@ -159,6 +168,8 @@ def read_announcement(document: Any) -> Announcement:
     if not isinstance(admission, str) or admission not in ADMISSIONS:
         raise WireError(f"admission must be one of {', '.join(ADMISSIONS)}, not {admission!r}")
     claimed = _real("epsilon", epsilon, EPSILON_MAX)
+    if "by" in fields:
+        raise WireError("a device does not know which public group it is in; announcements must not have groups")
     return Announcement(bytes.fromhex(campaign), admission, claimed, read_round(fields))
 
 
@@ -190,6 +201,17 @@ def _read_channel(fields: Mapping[str, Any], share: float, known: dict[str, Mech
     if fields["mechanism_id"] != mechanism.id:
         raise WireError(f"channel {key!r}: mechanism_id is not that of its mechanism")
     return channel
+
+
+def _groups(document: Any, channels: int) -> Categories:
+    """Read the public groups of a round."""
+    try:
+        groups = read_domain(document)
+    except DiscreetError as error:
+        raise WireError(f"by must hold the labels of the public groups: {error}") from None
+    if not isinstance(groups, Categories) or channels % groups.size:
+        raise WireError(f"by must hold the labels of public groups, with as many of the {channels} channels for each")
+    return groups
 
 
 def _ends(values: Any) -> list[int]:

@@ -58,15 +58,30 @@ def drawn(words: Words, ends: Sequence[int]) -> Counts:
     return np.searchsorted(np.asarray(ends, dtype=np.uint64), tops, side="right").astype(np.int64)
 
 
-def answers(drawn: Counts, channel: int, channels: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which people answer a channel, given the channel drawn for each and how many each answers.
+def drawn_by_group(words: Words, ends: Sequence[int], groups: Counts) -> Counts:
+    """Return the channel that is drawn for each word among those of the person's public group; -1 without a group.
+
+    Channels are listed group by group; ``ends`` are the thresholds within each.
 
     Examples
     --------
-    >>> answers(np.array([0, 1, 2]), channel=0, channels=3, count=2)
+    >>> drawn_by_group(np.zeros(3, dtype=np.uint64), thresholds([1.0, 1.0]), np.array([0, 2, -1]))
+    array([ 0,  4, -1])
+    """
+    return np.where(groups < 0, -1, groups * len(ends) + drawn(words, ends))
+
+
+def answers(drawn: Counts, channel: int, block: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which people answer a channel, given the channel drawn for each and how many each answers.
+
+    ``block`` is the number of channels among which each person's was drawn: all of the round, or those of a group.
+
+    Examples
+    --------
+    >>> answers(np.array([0, 1, 2]), channel=0, block=3, count=2)
     array([ True, False,  True])
     """
-    return (channel - drawn) % channels < count
+    return np.asarray((drawn // block == channel // block) & ((channel - drawn) % block < count), dtype=np.bool_)
 
 
 def id_words(campaign: bytes, number: int, ids: Bytes) -> Words:

@@ -19,11 +19,15 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Generic, Self
 
+import numpy as np
+
+from discreet.domains import Categories
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, Oracle, require_numeric, require_oracle
 from discreet.plans.answers import Answer
 from discreet.plans.encoders import Encoder, accepted
+from discreet.plans.rows import Rows
 from discreet.privacy.exact import check_epsilon
 from discreet.tallies import Tally
 
@@ -81,12 +85,25 @@ class Round:
     answers : int
         How many channels each person answers: the one drawn and those after it, around the end. The plan divides
         epsilon between them, so that all answers of a person together cost epsilon.
+    by : Categories, optional
+        Public groups: what a person's group is decides which channels they may answer. Channels are listed group by
+        group, as many for each; within a group they are drawn as usual.
     """
 
     number: int
     channels: tuple[Channel, ...]
     share: float = 1.0
     answers: int = 1
+    by: Categories | None = None
+
+    def __post_init__(self) -> None:
+        if self.by is not None and len(self.channels) % self.by.size:
+            raise DiscreetError(f"a round by {self.by.size} groups must have as many channels for each of them")
+
+    @property
+    def block(self) -> int:
+        """Number of channels among which a person's is drawn: all of them, or those of the person's public group."""
+        return len(self.channels) // (1 if self.by is None else self.by.size)
 
     @property
     def shares(self) -> list[float]:
@@ -95,7 +112,8 @@ class Round:
 
     def answered(self, drawn: int) -> list[Channel]:
         """Return the channels that a person answers for whom channel number ``drawn`` was drawn."""
-        return [self.channels[(drawn + i) % len(self.channels)] for i in range(self.answers)]
+        first = drawn - drawn % self.block
+        return [self.channels[first + (drawn - first + i) % self.block] for i in range(self.answers)]
 
     def channel(self, key: str) -> Channel:
         """Return the channel of that key."""
@@ -180,6 +198,10 @@ class Plan(ABC, Generic[A]):
         Drivers that know the number beforehand (a simulation, a campaign) call it first.
         """
         return self
+
+    def read_rows(self, values: Any) -> Rows:
+        """Return what people hold as an array with one entry per person, for those who hold the data themselves."""
+        return values if isinstance(values, np.ndarray) else np.asarray(values)
 
     @abstractmethod
     def round(self, history: History) -> Round | None:

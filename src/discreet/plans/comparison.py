@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from statistics import NormalDist
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from discreet.estimation.comparing import (
 from discreet.estimation.simplex import clip
 from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, SeveralAnswer, leading
 from discreet.plans.distribution.answer import DistributionAnswer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CELLS = 4
 """Cells in which distributions are compared unless told otherwise."""
@@ -107,6 +110,16 @@ class DifferencesAnswer(SeveralAnswer):
         """Return the same differences with intervals that hold all together, and p-values to match."""
         wider = sidak(self.level, len(self)) / NormalDist().inv_cdf(0.5 + self.level / 2)
         return _joint(self, wider, holm([one.p_value for one in self.differences.values()]))
+
+    def plot(self, truth: Any = None) -> "Figure":
+        """Plot the differences around a line at zero; needs the extra ``plots``."""
+        from discreet import plots
+
+        if truth is not None:
+            raise DiscreetError("truth can be drawn for one number only: plot one of the differences by itself")
+        ends = [one.interval for one in self.differences.values()]
+        values = [one.value for one in self.differences.values()]
+        return plots.differences(list(self.differences), values, ends, what=self.question)
 
     def __str__(self) -> str:
         shown = leading([f"{name} {one}" for name, one in self.named()[:4]], 3)
@@ -381,6 +394,8 @@ def _check_pair(first: Answer, second: Answer) -> None:
         raise DiscreetError(f"answers must be what plans return, not of type {type(wrong).__name__}")
     if first is second:
         raise DiscreetError("answers must be of different people; this is the same answer twice")
+    if any(answer.details.get("pooled") for answer in (first, second)):
+        raise DiscreetError("pooled values borrow from each other and must not be compared; compare the raw answers")
     if first.question != second.question:
         raise DiscreetError(f"answers must be of the same kind, not {first.question!r} and {second.question!r}")
     domains = [answer.domain for answer in (first, second) if isinstance(answer, DistributionAnswer)]

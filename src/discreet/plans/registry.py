@@ -7,6 +7,7 @@ from discreet.plans.base import Plan
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import read_domain
 from discreet.plans.frequency import Frequency
+from discreet.plans.groups import Groups
 from discreet.plans.mean import Mean
 from discreet.plans.mean.several import Means
 from discreet.plans.quantile import Quantile, Quantiles
@@ -25,6 +26,7 @@ QUESTIONS: dict[str, type[Plan]] = {
     "quantiles": Quantiles,
     "range-mean": RangeMean,
     "range-means": RangeMeans,
+    "groups": Groups,
 }
 
 
@@ -65,8 +67,10 @@ def read_plan(values: Any) -> Plan:
         if arguments.pop(key, harmless) != harmless:
             raise DiscreetError(reason)
     for key, value in arguments.items():
-        if key == "domain":
+        if key == "domain" or (key == "by" and isinstance(value, dict)):  # the variance's ``by`` is a method
             arguments[key] = read_domain(value)
+        elif key == "plan":
+            arguments[key] = read_plan(value)
         elif key == "domains":
             arguments[key] = [read_domain(item) for item in value]
     try:

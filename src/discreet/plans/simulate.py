@@ -4,17 +4,21 @@ With ``people`` it runs for any number of them, up to 10^12, in about the same t
 from which everyone is drawn independently, and tallies are drawn from their distribution (`discreet.mechanisms.draws`).
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, Floats
+from discreet.arrays import AnyArray, Counts, Floats
 from discreet.errors import DiscreetError
 from discreet.plans.assignment import cuts
 from discreet.plans.base import A, Answered, Channel, Plan, Round
 from discreet.plans.encoders import Attribute, Encoder
+from discreet.plans.rows import Labelled, Rows
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.draws import Random
 
 
 def simulate(
@@ -49,8 +53,8 @@ def simulate(
     >>> dc.simulate(plan, [20, 30, 70], seed=1, people=10**10, weights=[1, 2, 1])
     <mean: 37.5000 ± 0.0020 (95%); 10000000000 reports, epsilon 1, minimax>
     """
-    rows = values if isinstance(values, np.ndarray) else np.asarray(values)
-    if rows.ndim == 0 or len(rows) == 0:
+    rows = plan.read_rows(values)
+    if (isinstance(rows, np.ndarray) and rows.ndim == 0) or len(rows) == 0:
         raise DiscreetError("values must hold at least one person's value")
     if people is not None:
         return _from_laws(plan, rows, _shares(weights, len(rows)), people, seed)
@@ -68,8 +72,8 @@ def simulate(
         persons, waiting = waiting[:count], waiting[count:]
         whole = count == len(rows) and len(asked.channels) == 1
         tally: dict[str, Tally] = {}
-        for drawn, group in enumerate(np.split(persons, cuts(asked.shares, count))):
-            chosen = rows if whole else rows[group]
+        for drawn, group in enumerate(_parts(asked, persons, rows)):
+            chosen = held(asked, rows if whole else rows[group])
             for channel in asked.answered(drawn):
                 encoded = channel.encoder.encode(chosen) if len(chosen) else None
                 inputs = encoded.inputs if encoded else np.empty(0, dtype=np.int64)
@@ -81,7 +85,7 @@ def simulate(
     return estimate
 
 
-def _from_laws(plan: Plan[A], rows: AnyArray, shares: Floats, people: int, seed: int | None) -> A:
+def _from_laws(plan: Plan[A], rows: Rows, shares: Floats, people: int, seed: int | None) -> A:
     """Run the plan on people who each hold one of the rows, drawn by its share.
 
     Who is asked what does not depend on what they hold, so every group is a sample of the same population, independent
@@ -96,20 +100,55 @@ def _from_laws(plan: Plan[A], rows: AnyArray, shares: Floats, people: int, seed:
         count = _asked(asked, waiting, people)
         waiting -= count
         tally: dict[str, Tally] = {}
-        for drawn, size in enumerate(np.diff([0, *cuts(asked.shares, count), count]).tolist()):
-            held = multinomial(size, shares, random) if asked.answers > 1 else None
+        for drawn, (size, part, likely) in enumerate(_populations(asked, count, rows, shares, random)):
+            holding = multinomial(size, likely, random) if asked.answers > 1 else None
             for channel in asked.answered(drawn):
-                inputs, outside = _encode(channel.encoder, rows, shares)
-                clipped += size * outside
                 mechanism = channel.mechanism
-                if held is None:
-                    _add(tally, channel, mechanism.draw_tally(inputs, shares, size, random))
+                if not size:
+                    _add(tally, channel, mechanism.tally([]))
+                    continue
+                inputs, outside = _encode(channel.encoder, part, likely)
+                clipped += size * outside
+                if holding is None:
+                    _add(tally, channel, mechanism.draw_tally(inputs, likely, size, random))
                 else:
-                    _add(tally, channel, draw_given(mechanism, inputs, held, random))
+                    _add(tally, channel, draw_given(mechanism, inputs, holding, random))
         history.append(Answered(asked, tally))
     estimate = plan.estimate(history)
     estimate.details["clipped_in_simulation"] = round(clipped)
     return estimate
+
+
+def held(asked: Round, rows: Rows) -> Rows:
+    """Return what the channels of a round encode: without the label, if it only decides who answers which channel."""
+    return rows.values if asked.by is not None and isinstance(rows, Labelled) else rows
+
+
+def _parts(asked: Round, persons: Counts, rows: Rows) -> list[Counts]:
+    """Return who answers each channel: shuffled people are cut, within each public group if there are any."""
+    if asked.by is None or not isinstance(rows, Labelled):
+        return np.split(persons, cuts(asked.shares, len(persons)))
+    codes, shares = rows.codes[persons], asked.shares[: asked.block]
+    members = (persons[codes == group] for group in range(asked.by.size))
+    return [part for people in members for part in np.split(people, cuts(shares, len(people)))]
+
+
+def _populations(
+    asked: Round, count: int, rows: Rows, shares: Floats, random: "Random"
+) -> list[tuple[int, Rows, Floats]]:
+    """Return how many people answer each channel, and from which rows they are drawn, with which probabilities."""
+    from discreet.mechanisms.draws import multinomial
+
+    if asked.by is None or not isinstance(rows, Labelled):
+        return [(size, rows, shares) for size in np.diff([0, *cuts(asked.shares, count), count]).tolist()]
+    found: list[tuple[int, Rows, Floats]] = []
+    masses = np.bincount(rows.codes, shares, asked.by.size)
+    for group, people in enumerate(multinomial(count, masses, random).tolist()):
+        own = rows.codes == group
+        likely = shares[own] / masses[group] if people else shares[own]
+        sizes = np.diff([0, *cuts(asked.shares[: asked.block], people), people])
+        found += [(size, rows.values[own], likely) for size in sizes.tolist()]
+    return found
 
 
 def _shares(weights: Any, count: int) -> Floats:
@@ -126,13 +165,14 @@ def _shares(weights: Any, count: int) -> Floats:
     return np.asarray(shares / shares.sum(), dtype=np.float64)
 
 
-def _encode(encoder: Encoder, rows: AnyArray, shares: Floats) -> tuple[AnyArray, float]:
+def _encode(encoder: Encoder, rows: Rows, shares: Floats) -> tuple[AnyArray, float]:
     """Return canonical inputs, and the share of those who are clipped."""
     encoded = encoder.encode(rows)
     low, high = encoded.clipped_low, encoded.clipped_high
     if not low + high:
         return encoded.inputs, 0.0
-    column = rows[:, encoder.index] if isinstance(encoder, Attribute) else rows
+    values = rows.values if isinstance(rows, Labelled) else rows
+    column = values[:, encoder.index] if isinstance(encoder, Attribute) else values
     ranked = shares[np.argsort(column)]
     return encoded.inputs, float(ranked[:low].sum() + ranked[len(ranked) - high :].sum())
 

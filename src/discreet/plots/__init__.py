@@ -7,14 +7,18 @@ nor plans. Most people call `Answer.plot()` instead.
 
 from discreet.plots.answers import distribution, error_curves, estimates, frequencies
 from discreet.plots.channels import channel, variance_curves, worst_case_variance
+from discreet.plots.groups import cross_table, differences, groups
 from discreet.plots.style import save, to_svg
 
 __all__ = [
     "channel",
+    "cross_table",
+    "differences",
     "distribution",
     "error_curves",
     "estimates",
     "frequencies",
+    "groups",
     "save",
     "to_svg",
     "variance_curves",

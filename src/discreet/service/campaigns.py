@@ -69,6 +69,8 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
+        if first.by is not None:
+            raise DiscreetError("a campaign cannot ask public groups yet; start one campaign per group, or use files")
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,

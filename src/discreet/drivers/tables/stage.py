@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import Words
+from discreet.arrays import Counts, Words
 from discreet.drivers.arrow import pa
 from discreet.drivers.tables.cells import Cell
 from discreet.drivers.tables.collection import Collection
 from discreet.drivers.tables.counted import Counted
 from discreet.drivers.tables.reports import Reports
-from discreet.drivers.tables.values import Mask, Values, columns_of, read_values
+from discreet.drivers.tables.values import Mask, Values, read_question
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans import assignment
 from discreet.plans.base import Round
@@ -105,7 +105,7 @@ class Stage:
                 start, stop = self._spans[name]
                 inside = (timing >= np.uint64(start)) & (timing <= np.uint64(stop - 1))
                 chosen = inside if chosen is None else chosen & inside
-            values = read_values(batch, columns_of(name, plan), plan.question, first_row)
+            values = read_question(batch, name, plan, first_row)
             made, seen, here = self._ask(name, values, chosen, source, first_row, missing)
             columns += made
             counted += seen
@@ -137,14 +137,18 @@ class Stage:
     ) -> tuple[list[Any], Counted, Mask]:
         """Privatise the chosen rows' answers to one question, each in the channels that are drawn for it."""
         asked, rows = self.rounds[name], len(values.missing)
-        ends = assignment.thresholds(asked.shares)
-        drawn = assignment.drawn(source.words(rows), ends) if len(ends) > 1 else None
+        ends = assignment.thresholds(asked.shares[: asked.block])
+        words = source.words(rows) if len(ends) > 1 else np.zeros(rows, dtype=np.uint64)
+        drawn = assignment.drawn(words, ends) if len(ends) > 1 else None
         made, low, high, lost = [], 0, 0, 0
+        if values.groups is not None:
+            drawn = assignment.drawn_by_group(words, ends, values.groups)
+            lost = self._without_group(name, values.groups, chosen, first_row, missing)
         answered = np.zeros(rows, dtype=np.bool_)
         for place, channel in enumerate(asked.channels):
             group = chosen
             if drawn is not None:
-                own = assignment.answers(drawn, place, len(ends), asked.answers)
+                own = assignment.answers(drawn, place, asked.block, asked.answers)
                 group = own if chosen is None else own & chosen
             absent = values.missing_for(channel.encoder)
             if absent.any():
@@ -172,6 +176,16 @@ class Stage:
             reports={name: int(answered.sum())},
         )
         return made, seen, answered
+
+    def _without_group(self, name: str, groups: Counts, chosen: Mask | None, first_row: int, missing: str) -> int:
+        """Return how many of the chosen rows lack their public group, or say which is the first."""
+        absent = groups < 0 if chosen is None else (groups < 0) & chosen
+        if missing == "error" and absent.any():
+            raise DomainError(
+                f"the group of question {name!r}, row {first_row + int(np.flatnonzero(absent)[0])}, is missing; "
+                "missing='drop' counts such rows and leaves them out"
+            )
+        return int(absent.sum())
 
 
 class WordSource(Protocol):

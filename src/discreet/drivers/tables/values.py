@@ -4,7 +4,7 @@ Messages never quote a value: it may be somebody's secret, and logs are read by 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from discreet.drivers.arrow import compute, pa
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans.base import Plan
 from discreet.plans.encoders import Attribute, Domain, Encoder
+from discreet.plans.groups import Groups
 
 Mask = npt.NDArray[np.bool_]
 
@@ -23,8 +24,14 @@ Mask = npt.NDArray[np.bool_]
 def columns_of(question: str, plan: Plan) -> dict[str, Domain]:
     """Return the columns that a question reads, with their domains.
 
-    That is the column of the question's own name; for a plan of several numbers, the columns that the plan names.
+    That is the column of the question's own name; for a plan of several numbers, the columns that the plan names. A
+    question by group also reads the column of the groups.
     """
+    if isinstance(plan, Groups):
+        own = columns_of(question, plan.plan)
+        if plan.name in own:
+            raise DiscreetError(f"name must be the column of the groups, not {plan.name!r}, which holds the values")
+        return own | {plan.name: plan.by}
     domain = getattr(plan, "domain", None)
     if isinstance(domain, (Interval, Categories)):
         return {question: domain}
@@ -48,12 +55,15 @@ class Values:
         Which values are missing; shaped like the numbers.
     codes : numpy.ndarray, optional
         For labels: the place of each row's label in ``data``.
+    groups : numpy.ndarray, optional
+        For a question by public groups: the number of each row's group; -1 where it is missing.
     """
 
     columns: tuple[str, ...]
     data: AnyArray
     missing: Mask
     codes: Counts | None = None
+    groups: Counts | None = None
 
     def missing_for(self, encoder: Encoder) -> Mask:
         """Return which rows lack what an encoder reads."""
@@ -86,6 +96,17 @@ class Values:
             if bad.any():
                 return f"column {column!r}, row {first_row + int(np.flatnonzero(bad)[0])}: not a finite number"
         return f"column {column!r}, rows from {first_row}: {error}"
+
+
+def read_question(batch: Any, name: str, plan: Plan, first_row: int = 0) -> Values:
+    """Return what a question reads of a batch: its values, and the public groups beside them."""
+    if not isinstance(plan, Groups):
+        return read_values(batch, columns_of(name, plan), plan.question, first_row)
+    values = read_question(batch, name, plan.plan, first_row)
+    labels = read_values(batch, {plan.name: plan.by}, plan.question, first_row)
+    everyone = np.ones(len(labels.missing), dtype=np.bool_)
+    codes = labels.encode(plan.by, everyone, first_row).inputs if labels.data.size else np.zeros(len(everyone), int)
+    return replace(values, groups=np.where(labels.missing, -1, codes))
 
 
 def read_values(batch: Any, columns: Mapping[str, Domain], question: str, first_row: int = 0) -> Values:

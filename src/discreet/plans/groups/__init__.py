@@ -1,0 +1,6 @@
+"""Groups: the same question by group, with labels that the collector knows, or with secret ones."""
+
+from discreet.plans.groups.answer import GroupsAnswer
+from discreet.plans.groups.plan import Groups
+
+__all__ = ["Groups", "GroupsAnswer"]

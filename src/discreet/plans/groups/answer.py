@@ -1,0 +1,189 @@
+"""GroupsAnswer: one answer per group, side by side; partially pooled, compared and tested."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from discreet.arrays import AnyArray, Floats
+from discreet.errors import DiscreetError
+from discreet.estimation.comparing import TestResult, sidak
+from discreet.estimation.pooling import FEWEST, pool
+from discreet.plans.answers import Answer, NumberAnswer, leading, normal_interval
+from discreet.plans.comparison import (
+    DifferenceAnswer,
+    DifferencesAnswer,
+    compare,
+    compare_all,
+    differ,
+    standard_error,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class GroupsAnswer(Answer):
+    """The answer of each group, by label: ``answer["Ohio"]``.
+
+    Attributes
+    ----------
+    groups : dict
+        The answer of each group that has one.
+    too_few : dict
+        Why a group has none, for those that do not.
+    """
+
+    groups: dict[Any, Answer]
+    too_few: dict[Any, str] = field(default_factory=dict)
+
+    def __getitem__(self, label: Any) -> Answer:
+        if label in self.groups:
+            return self.groups[label]
+        if label in self.too_few:
+            raise DiscreetError(f"group {label!r} has no answer: {self.too_few[label]}")
+        shown = leading([repr(known) for known in self.labels[:9]], 8)
+        raise DiscreetError(f"label must be one of the {len(self.labels)} groups ({shown}), not {label!r}")
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The groups, with those that have no answer at the end."""
+        return (*self.groups, *self.too_few)
+
+    @property
+    def value(self) -> AnyArray:
+        """The answers of the groups, one entry or one row each."""
+        return np.array([one.value for one in self.groups.values()])
+
+    @property
+    def interval(self) -> AnyArray:
+        """Their intervals."""
+        return np.array([one.interval for one in self.groups.values()])
+
+    @cached_property
+    def pooled(self) -> Mapping[Any, NumberAnswer]:
+        """The same numbers, each drawn towards what all groups suggest: usually closer, and never to be tested.
+
+        A group that is far from the others is left alone. Fewer than four groups are not pooled at all.
+        """
+        numbers = self.numbers("pooled values")
+        values = np.array([one.value for one in numbers.values()])
+        errors = np.array([standard_error(one) for one in numbers.values()])
+        means, spreads, alone = pool(values, errors**2, self.level)
+        made = {}
+        for i, (label, one) in enumerate(numbers.items()):
+            mean, error = float(means[i]), float(spreads[i])
+            note = "the value is drawn towards those of the other groups; do not test or rank it"
+            is_pooled = len(numbers) >= FEWEST and not alone[i]
+            made[label] = replace(
+                one,
+                value=mean,
+                interval=normal_interval(mean, error, self.level),
+                assumed=(*one.assumed, note) if is_pooled else one.assumed,
+                details={"standard_error": error, "pooled": is_pooled},
+            )
+        return made
+
+    def numbers(self, what: str) -> dict[Any, NumberAnswer]:
+        """Return the groups' answers if they are numbers, or say that ``what`` needs numbers."""
+        found = {label: one for label, one in self.groups.items() if isinstance(one, NumberAnswer)}
+        if len(found) != len(self.groups):
+            raise DiscreetError(f"{what} need one number per group; this is {self.question}")
+        return found
+
+    def differ(self) -> TestResult:
+        """Test that all groups are alike; see ``p_value`` of the result."""
+        return differ(self.groups)
+
+    @overload
+    def compare(self) -> DifferencesAnswer: ...
+    @overload
+    def compare(self, first: Any, second: Any) -> DifferenceAnswer | DifferencesAnswer: ...
+    def compare(self, first: Any = None, second: Any = None) -> DifferenceAnswer | DifferencesAnswer:
+        """Return the difference of two groups or, without labels, of all pairs with intervals that hold together."""
+        if first is None and second is None:
+            return compare_all(self.groups, self.level)
+        return compare(self[first], self[second], level=self.level)
+
+    def simultaneous(self) -> "GroupsAnswer":
+        """Return the same numbers with intervals that hold for all groups together."""
+        numbers = self.numbers("simultaneous intervals")
+        wider = sidak(self.level, len(numbers)) / NormalDist().inv_cdf(0.5 + self.level / 2)
+        made: dict[Any, Answer] = {}
+        for label, one in numbers.items():
+            low, high = one.interval
+            made[label] = replace(
+                one, interval=(one.value - wider * (one.value - low), one.value + wider * (high - one.value))
+            )
+        return replace(self, groups=made, assumed=(*self.assumed, "the intervals of all groups hold together"))
+
+    @property
+    def is_numbers(self) -> bool:
+        """Whether every group has one number."""
+        return all(isinstance(one, NumberAnswer) for one in self.groups.values())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one row per group: group, n, value, low, high, pooled, pooled_low, pooled_high.
+
+        Groups with a table of their own have its rows, with their label in front.
+        """
+        rows: list[dict[str, Any]] = []
+        pooled = self.pooled if self.is_numbers else {}
+        for label, one in self.groups.items():
+            for row in one.rows():
+                rest = {key: value for key, value in row.items() if key != "name"}
+                near = pooled.get(label)
+                more = {} if near is None else dict(zip(_POOLED_COLUMNS, (near.value, *near.interval), strict=True))
+                rows.append({"group": label, "n": one.n} | rest | more)
+        empty = dict.fromkeys([key for key in rows[0] if key != "group"]) if rows else {}
+        return rows + [{"group": label} | empty | {"n": self.details["n"].get(str(label), 0)} for label in self.too_few]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the rows."""
+        return {"rows": self.rows(), "too_few": {str(label): reason for label, reason in self.too_few.items()}}
+
+    def cells(self) -> list[tuple[str, str, str]]:
+        """Return each group's numbers and intervals as text."""
+        found = []
+        for label, one in self.groups.items():
+            for name, value, interval in one.cells():
+                found.append((str(label) if self.is_numbers else f"{label}: {name}", value, interval))
+        return found + [(str(label), "too few reports", "") for label in self.too_few]
+
+    def plot(self, truth: Mapping[Any, float] | None = None) -> "Figure":
+        """Plot the groups on one axis, sorted, with raw and pooled values; needs the extra ``plots``."""
+        from discreet import plots
+
+        numbers = self.numbers("this plot")
+        return plots.groups(
+            [str(label) for label in numbers],
+            [one.value for one in numbers.values()],
+            [one.interval for one in numbers.values()],
+            pooled=[self.pooled[label].value for label in numbers],
+            truth=None if truth is None else [truth.get(label) for label in numbers],
+            what=self.question,
+        )
+
+    def __str__(self) -> str:
+        return leading([f"{label} {one}" for label, one in list(self.groups.items())[:4]], 3)
+
+
+_POOLED_COLUMNS = ("pooled", "pooled_low", "pooled_high")
+
+
+def means_and_variances(answers: Mapping[Any, Answer]) -> tuple[Floats, Floats]:
+    """Return the numbers of groups and their variances."""
+    found = [one for one in answers.values() if isinstance(one, NumberAnswer)]
+    if not found or len(found) != len(answers):
+        raise DiscreetError("answers must be numbers with an interval, one per group")
+    return np.array([one.value for one in found]), np.square([standard_error(one) for one in found])
