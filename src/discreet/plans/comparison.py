@@ -355,9 +355,11 @@ def _numbers(first: NumberAnswer, second: NumberAnswer, level: float) -> Differe
 
 
 def _at_level(answer: NumberAnswer, level: float) -> tuple[float, float]:
-    """Return an answer's interval at another level: its arms grow like those of a normal interval."""
+    """Return an answer's interval at another level: if it cannot be computed, its arms grow like those of a normal."""
     if level == answer.level:
         return answer.interval
+    if answer.ends is not None:
+        return answer.at(level).interval
     normal = NormalDist()
     factor = normal.inv_cdf(0.5 + level / 2) / normal.inv_cdf(0.5 + answer.level / 2)
     low, high = answer.interval
@@ -370,7 +372,7 @@ def _joint(answer: DifferencesAnswer, wider: float, p_values: Sequence[float] | 
     for (name, one), p_value in zip(answer.differences.items(), p_values, strict=True):
         low, high = one.interval
         interval = (one.value - wider * (one.value - low), one.value + wider * (high - one.value))
-        made[name] = replace(one, interval=interval, p_value=float(p_value))
+        made[name] = replace(one, interval=interval, p_value=float(p_value), ends=None)
     note = "all intervals hold together, and p-values are corrected for the number of comparisons"
     return replace(answer, differences=made, assumed=(*answer.assumed, note))
 

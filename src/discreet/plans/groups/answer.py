@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, overload
 
@@ -89,6 +89,7 @@ class GroupsAnswer(Answer):
                 one,
                 value=mean,
                 interval=normal_interval(mean, error, self.level),
+                ends=partial(normal_interval, mean, error),
                 assumed=(*one.assumed, note) if is_pooled else one.assumed,
                 details={"standard_error": error, "pooled": is_pooled},
             )
@@ -122,9 +123,8 @@ class GroupsAnswer(Answer):
         made: dict[Any, Answer] = {}
         for label, one in numbers.items():
             low, high = one.interval
-            made[label] = replace(
-                one, interval=(one.value - wider * (one.value - low), one.value + wider * (high - one.value))
-            )
+            interval = (one.value - wider * (one.value - low), one.value + wider * (high - one.value))
+            made[label] = replace(one, interval=interval, ends=None, family=len(numbers))
         return replace(self, groups=made, assumed=(*self.assumed, "the intervals of all groups hold together"))
 
     @property
