@@ -20,7 +20,7 @@ from discreet.privacy.exact import TOTAL
 
 pytestmark = pytest.mark.needs("scipy")
 
-SMALL = {"size": 5}
+SMALL = {"size": 5, "sizes": [2, 3], "options": 4, "most": 2}
 
 
 def build(name, epsilon):

@@ -14,8 +14,8 @@ from discreet.mechanisms.registry import entries
 
 README = Path(__file__).parent.parent / "README.md"
 BLOCK = re.compile(r"(<!-- mechanisms[^>]*-->\n)(.*?)(<!-- /mechanisms -->)", re.DOTALL)
-GIVEN = {"size": 64, "prior": [1.0] * 17}
-ORDER = ("mean", "distribution", "frequency")
+GIVEN = {"size": 64, "prior": [1.0] * 17, "sizes": [2, 2, 2], "options": 16, "most": 3}
+ORDER = ("mean", "distribution", "frequency", "sets")
 
 
 def table() -> str:

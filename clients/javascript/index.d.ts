@@ -96,6 +96,8 @@ export class HaarBit extends HadamardBit {}
 export class Hashing extends Mechanism {}
 export class Projective extends Mechanism {}
 export class Sketch extends Mechanism {}
+export class Agreement extends Mechanism {}
+export class Padded extends Mechanism {}
 
 /** Which inputs an encoder makes: numbers in [-1, 1], those or 2 (outside), or categories 0..size-1. */
 export type Image = "numbers" | "numbers or outside" | "categories";

@@ -43,10 +43,15 @@ USE = {
 """Advice for mechanisms whose docstring has none."""
 SIZE = 16
 """Number of categories in examples and tables."""
-GIVEN = {"size": SIZE, "prior": [1.0] * 17}
+GIVEN = {"size": SIZE, "prior": [1.0] * 17, "sizes": [2, 2, 3], "options": 5, "most": 2}
 PLACES = (0.5, 1.0, 2.0, 4.0)
 SIZES = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-QUESTIONS = {"mean": "Means", "distribution": "Distributions", "frequency": "Frequencies"}
+QUESTIONS = {
+    "mean": "Means",
+    "distribution": "Distributions",
+    "frequency": "Frequencies",
+    "sets": "Several questions and sets",
+}
 
 
 def build(entry: Entry, epsilon: float = 1.0, **other: object) -> Mechanism:
@@ -262,17 +267,14 @@ def example(entry: Entry, m: Mechanism) -> str:
 
 
 def _given(need: str) -> str:
-    return str(SIZE) if need == "size" else "[1.0] * 17"
+    return "[1.0] * 17" if need == "prior" else str(GIVEN[need])
 
 
 def _flags(entry: Entry) -> str:
-    return (
-        f" --size {SIZE}"
-        if "size" in entry.needs
-        else " --option 'prior=[1,2,4,2,1]'"
-        if "prior" in entry.needs
-        else ""
-    )
+    if "size" in entry.needs:
+        return f" --size {SIZE}"
+    given = GIVEN | {"prior": [1, 2, 4, 2, 1]}
+    return "".join(f" --option '{need}={str(given[need]).replace(' ', '')}'" for need in entry.needs)
 
 
 def _inline(figure: object, description: str) -> str:

@@ -98,7 +98,7 @@ def test_listed_points_are_the_computed_ones(epsilon: float, size: int) -> None:
     assert many.tolist() == [m._one(v, w) for v, w in zip(x.tolist(), words.reshape(-1, 2).tolist(), strict=True)]
 
 
-GIVEN = {"size": 70, "prior": [1, 2, 3, 2]}
+GIVEN = {"size": 70, "prior": [1, 2, 3, 2], "sizes": [2, 5, 7], "options": 7, "most": 2}
 
 
 @pytest.mark.needs("numba")

@@ -9,7 +9,7 @@ import numpy as np
 import discreet as dc
 from discreet.mechanisms.registry import entries
 
-given = {"size": 20}
+given = {"size": 20, "sizes": [2, 2, 5], "options": 5, "most": 2}
 for entry in entries().values():
     if not set(entry.needs) <= set(given):
         continue

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.mechanisms.families import Categorical, Numeric, Oracle
-from discreet.mechanisms.registry import NumericName, OracleName, build, entries
+from discreet.mechanisms.registry import NumericName, OracleName, SetName, build, entries
 from discreet.mechanisms.shapes.lattice import lattice
 from discreet.mechanisms.shapes.mixture import COIN, mix
 from discreet.mechanisms.shapes.table import Table
@@ -21,7 +21,7 @@ from discreet.mechanisms.shapes.window import NumericWindow, categorical_window,
 from discreet.operators import spread
 from discreet.privacy.exact import TOTAL, exp_below
 
-GIVEN = {"size": 5, "prior": [1, 2, 1]}
+GIVEN = {"size": 5, "prior": [1, 2, 1], "sizes": [2, 3], "options": 4, "most": 2}
 EPSILONS = st.floats(0.05, 10)
 
 
@@ -272,6 +272,7 @@ def test_the_public_signature_is_that_of_all_constructors():
     families = {name: entry.build(1.0, **{n: GIVEN[n] for n in entry.needs}) for name, entry in entries().items()}
     assert set(get_args(NumericName)) == {name for name, m in families.items() if isinstance(m, Numeric)}
     assert set(get_args(OracleName)) == {name for name, m in families.items() if isinstance(m, Oracle)}
+    assert set(get_args(SetName)) == {name for name, entry in entries().items() if entry.question == "sets"}
 
 
 def test_reports_use_the_smallest_type():

@@ -55,6 +55,8 @@ def check(call, value):
 def build(name):
     entry = entries()[name]
     options = {"size": 5} if "size" in entry.needs else {}
+    options |= {"sizes": [2, 3]} if "sizes" in entry.needs else {}
+    options |= {"options": 3, "most": 2} if "most" in entry.needs else {}
     if "prior" in entry.needs:
         options["prior"] = [0.2] * 5
     return entry.build(1.0, **options)

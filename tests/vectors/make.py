@@ -238,6 +238,20 @@ def named() -> list[Any]:
     return [dc.mechanism(name, epsilon, **options) for name, epsilon, options in chosen] + ranged + haar
 
 
+def sets() -> list[Any]:
+    """Return mechanisms for several questions at once, and for sets of options."""
+    questions: list[tuple[float, list[int], int | None]] = [
+        (1.0, [2], None), (2.0, [2, 3], 1), (2.0, [3, 3, 3, 3], 3), (0.5, [5, 2, 4], None), (6.0, [2] * 12, None),
+        (3.0, [65536], None), (4.0, [2] * 16, 11),
+    ]  # fmt: skip
+    options: list[tuple[float, int, int, dict[str, int]]] = [
+        (1.0, 5, 1, {"k": 2}), (1.0, 10, 2, {}), (2.0, 6, 3, {"k": 4, "threshold": 2}), (0.5, 48, 16, {"k": 2}),
+        (4.0, 30, 15, {}), (1.0, 2, 2, {}), (0.5, 4, 1, {"k": 4}), (1.0, 33, 3, {}),
+    ]  # fmt: skip
+    made: list[Any] = [dc.mechanism("agreement", e, sizes=sizes, threshold=t) for e, sizes, t in questions]
+    return made + [dc.mechanism("padded-subset", e, options=d, most=m, **more) for e, d, m, more in options]
+
+
 def invented(seed: int, count: int) -> list[Any]:
     """Return random mechanisms of every listed shape, each claiming the least epsilon that holds."""
     dice = Dice(seed)
@@ -377,9 +391,14 @@ def bad_oracles() -> list[str]:
                     {"low": 1}],
         "sketch": [{"width": 48}, {"width": 65536}, {"hashes": 3}, {"hashes": 0}, {"hit": TOTAL}, {"ones": 0},
                    {"hit": 1}],
+        "agreement": [{"sizes": [1, 2]}, {"sizes": []}, {"sizes": [2] * 17}, {"sizes": [256, 257]}, {"sizes": 4},
+                      {"threshold": 9}, {"hit": 1}, {"hit": TOTAL - 1}],
+        "padded": [{"options": 49}, {"options": 40, "most": 30}, {"most": 11}, {"k": 12}, {"hits": []},
+                   {"hits": [TOTAL]}, {"hits": [0, 0, TOTAL]}, {"hits": [0, TOTAL - 1, 1]}, {"hits": [TOTAL - 2, 1, 1]},
+                   {"hits": [1, TOTAL // 2, TOTAL // 2 - 1]}],
     }  # fmt: skip
     bad = []
-    for m in named():
+    for m in [*named(), *sets()[1:3], *sets()[8:10]]:
         if m.kind in impossible:
             good = m.to_document()
             claim = math.nextafter(least_claim(m.certificate.ratio), 0)
@@ -734,7 +753,8 @@ def make() -> dict[str, Any]:
             ],
             "memoised": [memo(*task, value) for task in tasks for value in memos],
         },
-        "mechanisms": [follow(m.to_json(), KEY, some_inputs(m, dice)) for m in named() + invented(1, 6)],
+        "mechanisms": [follow(m.to_json(), KEY, some_inputs(m, dice)) for m in named() + invented(1, 6)]
+        + [follow(m.to_json(), KEY, some_inputs(m, Dice(5))) for m in sets()],
         "refused": [{"document": text, "error": refusal(text)} for text in bad_documents()],
         "encoders": [
             {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} | encode_total(d, values)

@@ -4,6 +4,7 @@ export { Entropy } from "./entropy.js";
 export { Mechanism } from "./mechanism.js";
 export { Table, Window, Mixture, Ranged } from "./channels.js";
 export { Unary, Subset, Hadamard, HadamardBit, HaarBit, Hashing, Projective, Sketch } from "./oracles.js";
+export { Agreement, Padded } from "./sets.js";
 export { Interval, Attribute, Below, Bucket, Categories, Range, SquaredDeviation, readEncoder } from "./encoders.js";
 export { Ledger } from "./ledger.js";
 export { MemoryStorage, BrowserStorage } from "./storage.js";

@@ -46,7 +46,7 @@ function bucketOf(value, seed, bits, buckets) {
 }
 
 /** A report with one bit per category, packed: bit v % 8 of byte v >> 3. */
-class BitVector extends Mechanism {
+export class BitVector extends Mechanism {
   get reportBytes() {
     return Math.ceil(this.size / 8);
   }
@@ -101,14 +101,14 @@ export class Unary extends BitVector {
  * @param {number} outside
  * @param {[bigint, bigint]} uneven
  */
-function twoLevels(hit, inside, outside, uneven) {
+export function twoLevels(hit, inside, outside, uneven) {
   const [high, low] = [BigInt(hit) * BigInt(outside), BigInt(TOTAL - hit) * BigInt(inside)];
-  if (high <= low) throw new WireError("the true category must be the likeliest report");
+  if (high <= low) throw new WireError("the truth must be the likeliest report");
   return new Ratio(high * uneven[0], low * uneven[1]);
 }
 
 /** How much likelier one number below a bound can be than another, at the worst of some bounds. @param {number[]} bounds @returns {[bigint, bigint]} */
-function unevenness(...bounds) {
+export function unevenness(...bounds) {
   const worst = BigInt(Math.max(0, ...bounds.filter((bound) => !isPowerOfTwo(bound)))); // a power of two divides 2^64
   return [WORD + worst, WORD - worst];
 }

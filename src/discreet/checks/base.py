@@ -1,5 +1,7 @@
 """What all checks share: how they fail, and which inputs they look at."""
 
+from typing import Any
+
 import numpy as np
 
 from discreet.arrays import AnyArray
@@ -20,7 +22,7 @@ def require(condition: bool, mechanism: Mechanism, sentence: str) -> None:
 
 def is_listable(mechanism: Mechanism) -> bool:
     """Whether the law is short enough to be written out."""
-    return mechanism.alphabet <= MOST_LISTED
+    return mechanism.law_length <= MOST_LISTED
 
 
 def checked_rows(mechanism: Mechanism) -> list[int]:
@@ -31,8 +33,14 @@ def checked_rows(mechanism: Mechanism) -> list[int]:
     return sorted({round(i * (mechanism.size - 1) / (most - 1)) for i in range(most)})
 
 
+def input_at(mechanism: Mechanism, index: int) -> Any:
+    """Return an input of those whose law is stored; categories need not be listed for it."""
+    return mechanism.inputs[index].item() if isinstance(mechanism, Numeric) else index
+
+
 def some_inputs(mechanism: Mechanism, count: int) -> AnyArray:
     """Return canonical inputs spread over the domain."""
     if isinstance(mechanism, Numeric):
         return np.linspace(-1.0, 1.0, count)
-    return (np.arange(count) * 7919) % mechanism.size
+    step = 7919 if mechanism.size <= 1 << 24 else 0x9E3779B97F4A7C15 % mechanism.size | 1  # over all of them
+    return (np.arange(count) * step) % mechanism.size

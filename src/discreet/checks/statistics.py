@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Counts, Floats
-from discreet.checks.base import checked_rows, is_listable, require
+from discreet.checks.base import checked_rows, input_at, is_listable, require, some_inputs
 from discreet.estimation.tails import chi_square_tail
 from discreet.extras import has
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.families import Numeric, Oracle, require_oracle
+from discreet.mechanisms.families import Categorical, Numeric, Supporting, require_supporting
 from discreet.privacy.audit import CONFIDENCE, Audit, best_event, ratio_bound
 from discreet.privacy.audit.randomisers import tosses
 from discreet.privacy.entropy import Entropy
@@ -95,9 +95,10 @@ def check_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[st
         pooled_wrong = np.bincount(levels, wrong).astype(np.float64)
         distance = float(((pooled - pooled_wrong) ** 2 / pooled_wrong).sum())
         n = draws if distance == 0 else int(np.clip(_PROOF / distance, draws, _MAX_DRAWS))
-        counts = _histogram(mechanism, mechanism.inputs[index], n, entropy)
+        value = input_at(mechanism, index)
+        counts = _histogram(mechanism, value, n, entropy)
         p_value = min(chi_square(counts, law), chi_square(np.bincount(levels, counts).astype(np.int64), pooled))
-        label = f"{mechanism.inputs[index]:.4g}"
+        label = f"{value:.4g}"
         p_values[label] = p_value
         require(
             p_value > SIGNIFICANCE, mechanism, f"reports of input {label} do not follow the law (p = {p_value:.1e})"
@@ -115,17 +116,15 @@ def check_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[st
 def _check_support_sampler(mechanism: Mechanism, entropy: Entropy, draws: int) -> dict[str, float]:
     """Compare the support counts of each value with p and q, for alphabets too large to list."""
     p_values = {}
-    mechanism = require_oracle(mechanism, "A check without a listed law")
-    p, q = mechanism.p, mechanism.q
-    for x in (0, mechanism.size // 2, mechanism.size - 1):
-        n = min(draws, max(2000, 40_000_000 // mechanism.size))
+    mechanism = require_supporting(mechanism, "A check without a listed law")
+    for x in dict.fromkeys((0, mechanism.size // 2, mechanism.size - 1, *mechanism.opposites)):
+        law = mechanism.support_of(x)
+        n = min(draws, max(2000, 40_000_000 // law.size))
         tally = mechanism.tally(mechanism.privatize(np.full(n, x), entropy))
         counts = mechanism.support_counts(tally)
-        law = np.full(mechanism.size, q)
-        law[x] = p
         z = (counts - n * law) / np.sqrt(n * law * (1 - law))
         worst = float(np.abs(z).max())
-        p_values[str(x)] = min(1.0, math.erfc(worst / math.sqrt(2)) * mechanism.size)
+        p_values[str(x)] = min(1.0, math.erfc(worst / math.sqrt(2)) * law.size)
         require(worst < SIGMAS, mechanism, f"support of some value from input {x} is {worst:.1f} sigma off")
     return p_values
 
@@ -141,9 +140,12 @@ def check_tally_law(mechanism: Mechanism, entropy: Entropy, draws: int) -> None:
         mass = np.zeros(len(knots))
         mass[left + 1] = (x - knots[left]) / (knots[left + 1] - knots[left])
         mass[left] = 1 - mass[left + 1]
-    else:
+    elif mechanism.has_operator:
         inputs = np.arange(n) % mechanism.size
         mass = np.bincount(inputs, minlength=mechanism.size) / n
+    else:
+        _check_support_sums(mechanism, entropy)
+        return
     tally = mechanism.tally(mechanism.privatize(inputs, entropy))
     expected = n * np.asarray(mechanism.operator() @ mass)
     spread = np.sqrt(np.maximum(expected * (1 - np.minimum(expected / n, 1)), 0.0))
@@ -168,22 +170,34 @@ def check_tally_law(mechanism: Mechanism, entropy: Entropy, draws: int) -> None:
         )
 
 
+def _check_support_sums(mechanism: Mechanism, entropy: Entropy) -> None:
+    """Check the tally of very different inputs against the probabilities of support, where there is no operator."""
+    source = require_supporting(mechanism, "A check without an operator")
+    inputs = some_inputs(source, 20_000)
+    laws = np.array([source.support_of(int(x)) for x in inputs])
+    counts = source.support_counts(source.tally(source.privatize(inputs, entropy)))
+    off = np.abs(counts - laws.sum(axis=0)) / np.sqrt((laws * (1 - laws)).sum(axis=0))
+    require(
+        float(off.max()) < SIGMAS, mechanism, f"support of value {int(np.argmax(off))} is {off.max():.1f} sigma off"
+    )
+
+
 def check_audit(mechanism: Mechanism, entropy: Entropy, draws: int) -> Audit:
     """Check that the lower bound on epsilon that samples of the best event prove does not exceed the claim.
 
     A law that can be listed has been checked exactly. Of others many more reports are drawn, as many as refute a
     certificate that is 2 % too small, or as the time allows (compiled samplers only).
     """
-    inputs = mechanism.inputs
     n = min(draws, max(2000, 40_000_000 // mechanism.words_per_report))
-    pair = (inputs[0].item(), inputs[-1].item())
+    ends = mechanism.opposites if isinstance(mechanism, Categorical) else (0, mechanism.size - 1)
+    pair = (input_at(mechanism, ends[0]), input_at(mechanism, ends[1]))
     hits: Callable[[Any, int], int]
     if is_listable(mechanism):
-        event = best_event(n * _law_floats(mechanism, 0), n * _law_floats(mechanism, mechanism.size - 1))
+        event = best_event(n * _law_floats(mechanism, ends[0]), n * _law_floats(mechanism, ends[1]))
         hits = partial(_count_listed, mechanism, event, entropy)
     else:
-        hits = partial(_count_told, require_oracle(mechanism, "An audit without a listed law"), pair, entropy)
-        if type(mechanism).supports is Oracle.supports:  # type: ignore[attr-defined]
+        hits = partial(_count_told, require_supporting(mechanism, "An audit without a listed law"), pair, entropy)
+        if type(mechanism).supports is Supporting.supports:  # type: ignore[attr-defined]
             n = min(n, 2000)  # decoded one by one
         elif has("numba"):
             n = max(n, _reports_for_two_percent(mechanism, [hits(x, _PILOT) for x in pair]))
@@ -198,7 +212,7 @@ def _count_listed(mechanism: Mechanism, event: Counts, entropy: Entropy, x: Any,
     return int(_histogram(mechanism, x, n, entropy)[event].sum())
 
 
-def _count_told(oracle: Oracle, pair: tuple[int, int], entropy: Entropy, x: int, n: int) -> int:
+def _count_told(oracle: Supporting, pair: tuple[int, int], entropy: Entropy, x: int, n: int) -> int:
     """Return how many of n reports of x support the first input of the pair and not the second."""
     found = 0
     for start in range(0, n, _CHUNK):

@@ -116,7 +116,13 @@ def _numeric_rows(table: "Table", facts: dict[str, Any]) -> None:
 
 
 def _categorical_rows(table: "Table", facts: dict[str, Any]) -> None:
-    table.add_row("Inputs", f"{facts['size']} categories")
+    table.add_row("Inputs", _inputs(facts))
+    for place, (p, q) in enumerate(facts.get("laws", [])):
+        what = "[dim](chance to report a symbol that is the true one; another)[/dim]" if place == 0 else ""
+        table.add_row(f"p, q of question {place + 1}", f"{p:.6g}, {q:.6g} {what}")
+    if "options" in facts:
+        p, q = facts["p"], facts["q"]
+        table.add_row("p, q", f"{p:.6g}, {q:.6g} [dim](chance to report an option that is ticked; another)[/dim]")
     if "mean_variance" not in facts:
         return
     table.add_row(
@@ -128,6 +134,15 @@ def _categorical_rows(table: "Table", facts: dict[str, Any]) -> None:
     table.add_row(
         f"Share among {thousands(_PEOPLE)}", f"± {100 * margin:.2g} percentage points [dim](95 % interval)[/dim]"
     )
+
+
+def _inputs(facts: dict[str, Any]) -> str:
+    if "options" in facts:
+        return f"sets of {facts['options']} options, of which {facts['most']} count at most"
+    if "sizes" in facts:
+        sizes = ", ".join(map(str, facts["sizes"]))
+        return f"{plural(len(facts['sizes']), 'question')} with {sizes} symbols: {facts['size']} combinations"
+    return f"{facts['size']} categories"
 
 
 def plural(count: int, word: str) -> str:

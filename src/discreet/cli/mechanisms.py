@@ -40,7 +40,7 @@ def listing(question: str | None = None) -> list[dict[str, Any]]:
 
 
 def _rank(question: str) -> tuple[int, str]:
-    order = ("mean", "distribution", "frequency")
+    order = ("mean", "distribution", "frequency", "sets")
     return (order.index(question) if question in order else len(order), question)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import AnyArray, Words
 from discreet.errors import DiscreetError
 from discreet.privacy.exact import TOTAL, exp_below
 
@@ -50,6 +51,19 @@ def largest_hit(epsilon: float, inside: int, outside: int, uneven: Fraction = Fr
 def below(word: int, bound: int) -> int:
     """Return a number in 0..bound-1, each with probability 1/bound to within 2^-64: floor(word * bound / 2^64)."""
     return word * bound >> 64
+
+
+def below_all(words: Words, bounds: AnyArray) -> Words:
+    """Return `below` of many words and bounds, each bound below 2^32: the product in two halves of 32 bits.
+
+    Examples
+    --------
+    >>> below_all(np.array([1 << 63, 2**64 - 1], dtype=np.uint64), np.array([10, 10])).tolist()
+    [5, 9]
+    """
+    half, limits = np.uint64(32), np.asarray(bounds).astype(np.uint64)
+    low, high = words & np.uint64(0xFFFFFFFF), words >> half
+    return np.asarray((high * limits + (low * limits >> half)) >> half)
 
 
 def below_law(number: int, bound: int) -> Fraction:

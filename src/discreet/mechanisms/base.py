@@ -50,6 +50,8 @@ class Mechanism(ABC):
     """Whether inputs are numbers in [-1, 1] (`Numeric`) rather than categories 0..size-1 (`Categorical`)."""
     alphabet: int
     """Number of different reports."""
+    has_operator: bool = True
+    """Whether the inputs are few enough for `operator`; false for sets of many options."""
     words_per_report: int
     """Number of random words drawn for each report, whatever the input."""
     _kinds: ClassVar[dict[str, type["Mechanism"]]] = {}
@@ -105,6 +107,11 @@ class Mechanism(ABC):
     @abstractmethod
     def _from_fields(cls, name: str, epsilon: float, fields: wire.Fields) -> Self:
         """Build the mechanism from the fields of a document."""
+
+    @property
+    def law_length(self) -> int:
+        """How many terms `law` adds up for one input: the alphabet, unless a shape says otherwise."""
+        return self.alphabet
 
     # -- privacy ------------------------------------------------------------------------------------------
 

@@ -2,10 +2,12 @@
 
     Numeric       inputs in [-1, 1]; every report is decoded to a number whose expectation is the input
     Categorical   inputs 0..size-1
-    Oracle        a Categorical whose reports each stand for a set of categories, their *support*
+    Supporting    a Categorical whose reports each stand for a set of values, their *support*
+    Oracle        one whose values are its categories: a frequency oracle
 
-For an oracle p = P(v in support | v), q = P(v in support | another) and f_v = (c_v/n - q) / (p - q), c_v being the
-number of reports that support v [Wang et al. 2017]. p and q are exact fractions of the integers that the sampler uses.
+p = P(v in support | a person has v), q = P(v in support | a person does not) and f_v = (c_v/n - q) / (p - q), c_v being
+the number of reports that support v [Wang et al. 2017]. p and q are exact fractions of the integers that the sampler
+uses.
 """
 
 import math
@@ -172,6 +174,11 @@ class Categorical(Mechanism):
             raise DomainError(f"input {bad} of {self.name} is outside what is allowed: {allowed}")
         return np.ascontiguousarray(values)
 
+    @property
+    def opposites(self) -> tuple[int, int]:
+        """Two inputs that some report tells apart as well as any: what an audit compares."""
+        return 0, self.size - 1
+
     @abstractmethod
     def _operator(self) -> Operator:
         """Return A with E[tally]/n = A f."""
@@ -187,8 +194,8 @@ class Categorical(Mechanism):
         return super().describe() | {"size": self.size}
 
 
-class Oracle(Categorical):
-    """A frequency oracle: each report stands for a set of categories, its support."""
+class Supporting(Categorical):
+    """A mechanism whose reports each stand for a set of values: the categories, or the options that people tick."""
 
     @property
     @abstractmethod
@@ -197,16 +204,20 @@ class Oracle(Categorical):
 
     @property
     def p(self) -> float:
-        """P(the report supports v | the input is v)."""
+        """P(the report supports v | the person has v)."""
         return float(self.support_law[0])
 
     @property
     def q(self) -> float:
-        """P(the report supports v | the input is not v)."""
+        """P(the report supports v | the person does not have v)."""
         return float(self.support_law[1])
 
+    @abstractmethod
+    def support_of(self, x: int) -> Floats:
+        """Return the probability that a report of the input x supports each value."""
+
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
-        """Return which reports support a category; decodes them one by one unless a shape knows a quicker way."""
+        """Return which reports support an input; decodes them one by one unless a shape knows a quicker way."""
         checked = self.check_reports(reports)
         counted = (self.support_counts(self.tally(checked[i : i + 1])) for i in range(len(checked)))
         return np.array([counts[value] > 0 for counts in counted], dtype=np.bool_)
@@ -214,12 +225,6 @@ class Oracle(Categorical):
     def support_counts(self, tally: Tally) -> Counts:
         """Return how many reports support each value."""
         return self.check_tally(tally).counts
-
-    @property
-    def mean_variance(self) -> float:
-        """n times the variance of an estimated frequency, averaged over the values: exact for any data."""
-        p, q = self.support_law
-        return float(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * self.size))
 
     def frequency_variance(self, frequencies: Any, n: int) -> Floats:
         """Return the exact variance of each estimated frequency if n people have these frequencies.
@@ -270,7 +275,25 @@ class Oracle(Categorical):
 
     def describe(self) -> dict[str, Any]:
         """Return the facts that a person wants to know, ready for JSON."""
-        return super().describe() | {"p": self.p, "q": self.q, "mean_variance": self.mean_variance}
+        return super().describe() | {"p": self.p, "q": self.q}
+
+
+class Oracle(Supporting):
+    """A frequency oracle: each report stands for a set of categories, its support."""
+
+    def support_of(self, x: int) -> Floats:
+        """Return the probability that a report of the category x supports each category."""
+        return np.where(np.arange(self.size) == x, self.p, self.q)
+
+    @property
+    def mean_variance(self) -> float:
+        """n times the variance of an estimated frequency, averaged over the values: exact for any data."""
+        p, q = self.support_law
+        return float(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * self.size))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts that a person wants to know, ready for JSON."""
+        return super().describe() | {"mean_variance": self.mean_variance}
 
 
 def listed_covariance(oracle: Oracle, frequencies: Any) -> Floats:
@@ -300,6 +323,13 @@ def require_numeric(mechanism: Mechanism, purpose: str) -> Numeric:
     """Return the mechanism if it is for numbers, or say that the purpose needs one that is."""
     if not isinstance(mechanism, Numeric):
         raise DiscreetError(f"{purpose} needs a mechanism for numbers, not {mechanism.name}")
+    return mechanism
+
+
+def require_supporting(mechanism: Mechanism, purpose: str) -> Supporting:
+    """Return the mechanism if its reports stand for sets of values, or say that the purpose needs one."""
+    if not isinstance(mechanism, Supporting):
+        raise DiscreetError(f"{purpose} needs a mechanism whose reports support values, not {mechanism.name}")
     return mechanism
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.families import Numeric, Oracle
+from discreet.mechanisms.families import Categorical, Numeric, Oracle
 from discreet.text import listed
 
 Constructor = TypeVar("Constructor", bound=Callable[..., Mechanism])
@@ -25,6 +25,8 @@ OracleName = Literal[
     "optimized-unary", "projective-geometry", "randomized-response", "subset-selection",
 ]  # fmt: skip
 """Names of the frequency oracles."""
+SetName = Literal["agreement", "padded-subset"]
+"""Names of the mechanisms for several questions at once and for sets of options."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Entry:
     Attributes
     ----------
     question : str
-        What it serves: "mean", "frequency" or "distribution".
+        What it serves: "mean", "frequency", "distribution" or "sets".
     paper : str
         Where it is described.
     """
@@ -150,6 +152,19 @@ def mechanism(
 
 @overload
 def mechanism(
+    name: SetName,
+    epsilon: float,
+    *,
+    sizes: Sequence[int] | None = None,
+    threshold: int | None = None,
+    options: int | None = None,
+    most: int | None = None,
+    k: int | None = None,
+) -> Categorical: ...
+
+
+@overload
+def mechanism(
     name: str,
     epsilon: float,
     *,
@@ -171,6 +186,10 @@ def mechanism(
     hashes: int | None = None,
     width: int | None = None,
     seed: int | None = None,
+    sizes: Sequence[int] | None = None,
+    threshold: int | None = None,
+    options: int | None = None,
+    most: int | None = None,
 ) -> Mechanism: ...
 
 
@@ -196,6 +215,10 @@ def mechanism(
     hashes: int | None = None,
     width: int | None = None,
     seed: int | None = None,
+    sizes: Sequence[int] | None = None,
+    threshold: int | None = None,
+    options: int | None = None,
+    most: int | None = None,
 ) -> Mechanism:
     """Build a mechanism by name, on canonical inputs: numbers in [-1, 1], or categories 0..size-1.
 
@@ -229,7 +252,7 @@ def mechanism(
     sigma, q : float
         The papers' lattice of outputs: adaptive-additive.
     k : int
-        Size of the reported set: subset-selection.
+        Size of the reported set: subset-selection, padded-subset.
     blocks : int or "best"
         Number of blocks: hadamard-response.
     buckets : int or "best"
@@ -238,6 +261,12 @@ def mechanism(
         Size of the hash family's field: local-hashing.
     hashes, width, seed : int
         Number of hash functions, their buckets, and which functions: count-mean-sketch.
+    sizes : sequence of int
+        Number of symbols of each question: agreement, which needs it.
+    threshold : int
+        How many true symbols, or items, make a report a likely one: agreement, padded-subset.
+    options, most : int
+        Number of options, and how many of them people tick at most: padded-subset, which needs both.
 
     Examples
     --------
@@ -246,9 +275,10 @@ def mechanism(
     >>> mechanism("randomized-response", epsilon=1, size=4).certificate.holds
     True
     """
-    options = {
+    chosen = {
         "size": size, "outputs": outputs, "corrected": corrected, "plateau": plateau, "positions": positions,
         "steps": steps, "b": b, "ratio": ratio, "prior": prior, "sigma": sigma, "q": q, "k": k, "blocks": blocks,
         "buckets": buckets, "bits": bits, "hashes": hashes, "width": width, "seed": seed,
+        "sizes": sizes, "threshold": threshold, "options": options, "most": most,
     }  # fmt: skip
-    return build(name, epsilon, {option: value for option, value in options.items() if value is not None})
+    return build(name, epsilon, {option: value for option, value in chosen.items() if value is not None})

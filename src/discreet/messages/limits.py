@@ -11,8 +11,9 @@ second and 100 MB. JavaScript has the same limits. Everything beyond them is a `
 
 The cells of a mechanism are the work of its certificate: a table has one for each weight; a window over numbers
 ``positions + width``; a window over categories ``width``; a mixture the cells of its parts; a ranged mechanism twice
-those of its part; a subset selection 4 ``size``; a unary encoding ``size / 64`` and a sketch ``width / 64``, rounded
-up. Every mechanism has at least 64. Mechanisms with the same document are certified, and counted, once.
+those of its part; a subset selection 4 ``size``; an agreement 2 to the power of its questions; a unary encoding
+``size / 64`` and a sketch ``width / 64``, rounded up. Every mechanism has at least 64. Mechanisms with the same
+document are certified, and counted, once.
 """
 
 import json
@@ -66,6 +67,8 @@ def cells(document: Any) -> int:
         return (2 if kind == "ranged" else 1) * sum(cells(part) for part in listed("parts"))
     if kind == "subset":
         return 4 * number("size")
+    if kind == "agreement":
+        return int(1 << min(len(listed("sizes")), 16))
     if kind in ("unary", "sketch"):
         return -(-number("size" if kind == "unary" else "width") // 64)
     return 0

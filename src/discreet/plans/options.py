@@ -46,7 +46,11 @@ def build_numeric(name: str, epsilon: float, options: Mapping[str, Any]) -> Nume
 
 def numeric_options() -> dict[str, tuple[str, ...]]:
     """Return the mechanisms for numbers by name, with the options of each."""
-    return {name: entry.options for name, entry in entries().items() if "size" not in entry.options}
+    return {
+        name: entry.options
+        for name, entry in entries().items()
+        if not {"size", "sizes", "options"} & set(entry.options)
+    }
 
 
 def oracle_options() -> dict[str, tuple[str, ...]]:

@@ -33,6 +33,7 @@ from discreet import compiling
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.arithmetic import below_law, check_listable, check_whole, largest_hit
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.privacy.certificate import Certificate
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _WORD = 1 << 64
 
 
-class Subset(BitVector):
+class Subset(BitVector, Oracle):
     """A set of exactly k categories, as a bit vector.
 
     Parameters

@@ -1,8 +1,8 @@
-"""Bit vectors: reports with one bit per category, packed into 64-bit lanes; the ones are the support.
+"""Bit vectors: reports with one bit per category or option, packed into 64-bit lanes; the ones are the support.
 
-Unary encodings and subset selection differ in how the bits are drawn. How they are checked, packed and counted is the
-same and is here. The compiled counter is a positional popcount: carry-save adders over whole lanes, which read about
-one byte per category for eight reports.
+Unary encodings, subset selection and padded subsets differ in how the bits are drawn. How they are checked, packed and
+counted is the same and is here. The compiled counter is a positional popcount: carry-save adders over whole lanes,
+which read about one byte per category for eight reports.
 """
 
 from functools import cached_property
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from discreet import compiling
 from discreet.arrays import AnyArray, Counts
 from discreet.errors import DiscreetError, DomainError, WireError
-from discreet.mechanisms.families import Oracle
+from discreet.mechanisms.families import Supporting
 from discreet.operators import Operator, Support
 
 _LANES = 16
@@ -23,12 +23,17 @@ _CHUNK_BYTES = 1 << 22
 """The plain counter unpacks reports into this many bytes at a time."""
 
 
-class BitVector(Oracle):
-    """An oracle whose report is the bit vector of its support: a row of ``lanes`` uint64 words."""
+class BitVector(Supporting):
+    """A mechanism whose report is the bit vector of its support: a row of ``lanes`` uint64 words."""
 
     def __init__(self, name: str, epsilon: float, size: int) -> None:
         super().__init__(name, epsilon, size)
-        self.lanes = -(-self._size // 64)
+        self.lanes = -(-self.width // 64)
+
+    @property
+    def width(self) -> int:
+        """Number of bits of a report: one per category, unless a shape says otherwise."""
+        return self._size
 
     def _empty(self, n: int) -> AnyArray:
         return np.empty((n, self.lanes), dtype=np.uint64)
@@ -36,7 +41,7 @@ class BitVector(Oracle):
     @cached_property
     def _tail_mask(self) -> int:
         """The bits of the last lane that stand for categories."""
-        return (1 << (self._size - 64 * (self.lanes - 1))) - 1
+        return (1 << (self.width - 64 * (self.lanes - 1))) - 1
 
     def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of 64-bit words, or say what is wrong."""
@@ -53,8 +58,8 @@ class BitVector(Oracle):
 
     def check_tail(self, rows: AnyArray) -> None:
         """Refuse bits that do not stand for a category."""
-        if self._size % 64 and int(np.bitwise_or.reduce(rows[:, -1])) & ~self._tail_mask:
-            raise DomainError(f"reports must only have the bits 0..{self._size - 1}; one has a bit beyond")
+        if self.width % 64 and int(np.bitwise_or.reduce(rows[:, -1])) & ~self._tail_mask:
+            raise DomainError(f"reports must only have the bits 0..{self.width - 1}; one has a bit beyond")
 
     def _count(self, reports: AnyArray) -> Counts:
         is_compiled = compiling.pays("counting bits", 1e-9 * 64 * reports.size)
@@ -66,7 +71,7 @@ class BitVector(Oracle):
         for start in range(0, len(reports), step):
             rows = np.ascontiguousarray(reports[start : start + step], dtype="<u8").view(np.uint8)
             counts += np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
-        return counts[: self._size]
+        return counts[: self.width]
 
     def _count_compiled(self, reports: AnyArray) -> Counts:
         """Count bits of contiguous rows."""
@@ -78,7 +83,7 @@ class BitVector(Oracle):
         counts = np.zeros((together, 64 * self.lanes), dtype=np.int64)
         count_bits(reports[:whole].reshape(-1, together * self.lanes), counts.reshape(-1))
         count_bits(reports[whole:], counts[0])
-        return np.asarray(counts.sum(axis=0)[: self._size])
+        return np.asarray(counts.sum(axis=0)[: self.width])
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports have the bit of a category."""
@@ -92,7 +97,7 @@ class BitVector(Oracle):
     @property
     def report_bytes(self) -> int:
         """Number of bytes per packed report: one bit per category."""
-        return -(-self._size // 8)
+        return -(-self.width // 8)
 
     def pack(self, reports: Any) -> bytes:
         """Pack reports, one bit per category, little-endian."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, PrivacyError
+from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, exp_below
@@ -27,7 +28,7 @@ SLACK = 2.0**-32
 """q is rounded up, towards privacy; it has enough digits that this costs less epsilon than this."""
 
 
-class Unary(BitVector):
+class Unary(BitVector, Oracle):
     """A bit vector of independent bits.
 
     Parameters
