@@ -236,6 +236,30 @@ class Supporting(Categorical):
         return np.asarray((f * (p * (1 - p)) + (1 - f) * (q * (1 - q))) / (n * (p - q) ** 2))
 
     @property
+    def influence(self) -> float:
+        """How far one false report can move n times an estimated frequency."""
+        p, q = self.support_law
+        return float(max(q, 1 - q) / (p - q))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the facts that a person wants to know, ready for JSON."""
+        return super().describe() | {"p": self.p, "q": self.q}
+
+
+class Oracle(Supporting):
+    """A frequency oracle: each report stands for a set of categories, its support."""
+
+    def support_of(self, x: int) -> Floats:
+        """Return the probability that a report of the category x supports each category."""
+        return np.where(np.arange(self.size) == x, self.p, self.q)
+
+    @property
+    def mean_variance(self) -> float:
+        """n times the variance of an estimated frequency, averaged over the values: exact for any data."""
+        p, q = self.support_law
+        return float(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * self.size))
+
+    @property
     def pair_law(self) -> tuple[float, float]:
         """P(u and v are both supported) if the input is u, and if it is neither.
 
@@ -266,30 +290,6 @@ class Supporting(Categorical):
         True
         """
         return self.support_covariance(frequencies) / (n * (self.p - self.q) ** 2)
-
-    @property
-    def influence(self) -> float:
-        """How far one false report can move n times an estimated frequency."""
-        p, q = self.support_law
-        return float(max(q, 1 - q) / (p - q))
-
-    def describe(self) -> dict[str, Any]:
-        """Return the facts that a person wants to know, ready for JSON."""
-        return super().describe() | {"p": self.p, "q": self.q}
-
-
-class Oracle(Supporting):
-    """A frequency oracle: each report stands for a set of categories, its support."""
-
-    def support_of(self, x: int) -> Floats:
-        """Return the probability that a report of the category x supports each category."""
-        return np.where(np.arange(self.size) == x, self.p, self.q)
-
-    @property
-    def mean_variance(self) -> float:
-        """n times the variance of an estimated frequency, averaged over the values: exact for any data."""
-        p, q = self.support_law
-        return float(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / ((p - q) * self.size))
 
     def describe(self) -> dict[str, Any]:
         """Return the facts that a person wants to know, ready for JSON."""
