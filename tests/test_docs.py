@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.registry import entries
-from site_tools import pages, pictures
+from site_tools import pages, pictures, trust
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -136,14 +136,21 @@ def text(name):
     return " ".join((DOCS / name).read_text(encoding="utf-8").split())
 
 
-def test_the_pictures_say_what_is_computed(tmp_path):
-    page = text("how-it-works.md")
-    for what, number in pictures.facts().items():
+@pytest.mark.parametrize(
+    ("name", "start", "drawn"), [("how-it-works.md", "how", pictures), ("trust.md", "trust", trust)]
+)
+def test_the_pictures_say_what_is_computed(name, start, drawn):
+    page = text(name)
+    for what, number in drawn.facts().items():
         assert number in page, (what, number)
-    for name in pictures.PICTURES:
-        assert (DOCS / "images" / f"how-{name}.png").stat().st_size < 150_000
-        assert f"images/how-{name}.png" in page
+    for picture in drawn.PICTURES:
+        assert (DOCS / "images" / f"{start}-{picture}.png").stat().st_size < 150_000
+        assert f"images/{start}-{picture}.png" in page
+
+
+def test_pictures_can_be_drawn_again(tmp_path):
     assert pictures.draw("belief", tmp_path).read_bytes()[:4] == b"\x89PNG"
+    assert pictures.draw("heap", tmp_path, "trust", trust.PICTURES).read_bytes()[:4] == b"\x89PNG"
 
 
 def test_the_table_of_epsilons_is_computed():

@@ -4,7 +4,7 @@
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,10 +148,10 @@ PICTURES: dict[str, Callable[[], "Figure"]] = {
 }
 
 
-def draw(name: str, folder: Path) -> Path:
-    """Write a picture as a PNG, small enough to commit."""
-    path = folder / f"how-{name}.png"
-    PICTURES[name]().savefig(path, dpi=180, metadata={"Software": None})
+def draw(name: str, folder: Path, start: str = "how", drawn: Mapping[str, Callable[[], "Figure"]] = PICTURES) -> Path:
+    """Write a picture of a page as a PNG, small enough to commit."""
+    path = folder / f"{start}-{name}.png"
+    drawn[name]().savefig(path, dpi=180, metadata={"Software": None})
     return path
 
 

@@ -160,7 +160,7 @@ QUESTIONS: dict[str, Question] = {
         lambda column, epsilon, options: RangeMeans(column.domain, _three_ranges(column), epsilon, **options),
         lambda column, plan: several_targets("range means", [column.inside(*r)[1] for r in _three_ranges(column)]),
         _values,
-        peers=lambda method: [name for name in ("divide", "distribution") if name != method],
+        peers=lambda method: () if method == "divide" else ("divide",),
     ),
     "distribution": Question(
         _by_name(list(DISTRIBUTION_METHODS)),
