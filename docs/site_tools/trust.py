@@ -12,12 +12,14 @@ import numpy as np
 from discreet.advice import Population
 from discreet.arrays import Floats
 from discreet.domains import Interval
+from discreet.estimation.watched import Stream, bet_sizes
 from discreet.mechanisms.draws import generator, mass
 from discreet.mechanisms.families import require_numeric
 from discreet.plans.answers import NumberAnswer
 from discreet.plans.mean import Mean
 from discreet.plans.simulate import simulate
-from discreet.plots.style import BLUE, GREEN, INK, ORANGE, SKY, VERMILLION, canvas, legend, space_thousands
+from discreet.plans.watching import planned_variance
+from discreet.plots.style import BLUE, GREEN, INK, ORANGE, SKY, STYLES, VERMILLION, canvas, legend, space_thousands
 from discreet.text import format_number, thousands
 
 if TYPE_CHECKING:
@@ -179,33 +181,43 @@ def clipped() -> "Figure":
 
 
 @cache
-def watched() -> tuple[Floats, Floats]:
-    """Return the numbers of reports, and the share of campaigns whose fixed interval has missed the truth by then."""
+def watched() -> tuple[Floats, Floats, Floats]:
+    """Return the numbers of reports, and the share of campaigns in which some look by then has missed the truth.
+
+    First with intervals for one look, then with those of `Plan.watch`. An end of these is where the wealth of the bets
+    is 2/alpha, so the truth is missed where its own wealth is larger.
+    """
     ages, shares = people()
     asked = Mean(AGES, EPSILON, method="duchi").round([])
     assert asked is not None
     source = require_numeric(asked.channels[0].mechanism, "a mean")
     law = source.operator() @ mass(source, AGES.encode(ages).inputs, shares / shares.sum())
-    drawn = np.searchsorted(np.cumsum(law)[:-1], generator(7).random((CAMPAIGNS, LOOKS)))
-    reports = np.asarray(source.values)[drawn]
-    n = np.arange(1, LOOKS + 1)
-    mean = np.cumsum(reports, axis=1) / n
-    spread = np.sqrt(np.maximum(np.cumsum(reports**2, axis=1) / n - mean**2, 1e-12) / n)
-    truth = float(law @ source.values)
-    missed = np.abs(mean - truth) > 1.959964 * spread
-    missed[:, :100] = False  # nobody is shown fewer than 100 reports
-    return n[99:], np.logical_or.accumulate(missed, axis=1).mean(axis=0)[99:]
+    values, n = np.asarray(source.values), np.arange(1, LOOKS + 1)
+    counts = np.cumsum(generator(7).random((CAMPAIGNS, LOOKS)) > law[0], axis=1)  # how many sent the second report
+    truth, mean = float(law @ values), values[0] + (values[1] - values[0]) * counts / n
+    spread = np.sqrt((values[1] - mean) * (mean - values[0]) / n)
+    once = np.abs(mean - truth) > 1.959964 * spread
+    stream = Stream(np.zeros(2), values, planned_variance(source))
+    bets, weights = bet_sizes([stream], LOOKS / stream.variance, 0.95, (float(values.min()), float(values.max())))
+    always = np.zeros_like(once)
+    for sign in (1, -1):
+        gains = np.log1p(sign * bets * (values - truth))
+        wealth = sum(w * np.exp(g[0] * (n - counts) + g[1] * counts) for w, g in zip(weights, gains, strict=True))
+        always |= wealth > 2 / 0.05
+    first = 99  # nobody is shown fewer than 100 reports
+    return n[first:], *(np.logical_or.accumulate(m[:, first:], axis=1).mean(axis=0) for m in (once, always))
 
 
 def looking() -> "Figure":
     """Draw how the chance grows that a look has misled."""
-    n, share = watched()
-    figure, axes = canvas(height=2.7, legend_rows=1)
-    axes.plot(n, 100 * share, color=VERMILLION, linewidth=1.8, label="a look after every report")
-    axes.axhline(5, color=GREEN, linewidth=1.8, label="one look, at the planned end")
+    n, once, always = watched()
+    figure, axes = canvas(height=2.7, legend_rows=2)
+    axes.plot(n, 100 * once, color=VERMILLION, linewidth=1.8, label="intervals for one look")
+    axes.plot(n, 100 * always, color=BLUE, linestyle=STYLES[1], linewidth=1.8, label="intervals for watching")
+    axes.axhline(5, color=GREEN, linestyle=STYLES[2], linewidth=1.8, label="what was promised: 5 %")
     axes.set_ylim(0, 60)
     axes.set_xlim(0, LOOKS)
-    axes.set_xlabel("reports so far")
+    axes.set_xlabel("reports so far, with a look after each")
     axes.set_ylabel("misled at least once, %")
     space_thousands(axes)
     legend(figure, axes)
@@ -239,4 +251,5 @@ def facts() -> dict[str, str]:
         "clipped mean": thousands(round(kept, -2)),
         "clipped share": f"{100 * out:.0f} %",
         "misled": f"{100 * watched()[1][-1]:.0f} %",
+        "misled while watched": f"{100 * watched()[2][-1]:.1f} %",
     }

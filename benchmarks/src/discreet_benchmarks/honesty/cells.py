@@ -10,7 +10,7 @@ Everyone is drawn from the column with replacement: who is in the sample is part
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -27,7 +27,7 @@ from discreet.plans.simulate import simulate
 from discreet.text import listed
 from discreet_benchmarks.honesty import columns as known
 from discreet_benchmarks.honesty.columns import Column, Half, Labels
-from discreet_benchmarks.honesty.questions import question
+from discreet_benchmarks.honesty.questions import People, question
 from discreet_benchmarks.honesty.targets import Target
 from discreet_papers.job import seed_of
 
@@ -121,25 +121,21 @@ def measure(cell: Cell, runs: int = 200, place: Path | None = None) -> list[Row]
     }  # fmt: skip
     plan = asked.build(column, cell.epsilon, asked.methods[cell.method])
     targets = asked.targets(column, plan)
-    values: list[list[Floats]] = [[] for _ in targets]
-    intervals: list[list[Floats]] = [[] for _ in targets]
     extra: dict[str, list[tuple[float, float]]] = {name: [] for name in asked.errors}
-    histograms = []
-    for answer in _answers(plan, cell, asked.people(column), runs):
-        for i, target in enumerate(targets):
-            value, interval = target.read(answer)
-            values[i].append(np.atleast_1d(value))
-            ends = np.full((target.truth.size, 2), np.nan) if interval is None else np.reshape(interval, (-1, 2))
-            intervals[i].append(ends)
+    histograms: list[Floats] = []
+
+    def also(answer: Any) -> None:
         for name, of in asked.errors.items():
             extra[name].append(of(answer, column))
         if hasattr(answer, "probabilities"):
             histograms.append(answer.probabilities)
+
+    claims = collect(plan, asked.people(column), targets, cell.n, runs, cell.name, also)
     peers = {name: _peer(cell, name, column, targets, runs) for name in asked.peers(cell.method)}
     exact = asked.exact(plan, column, cell.n)
     rows = []
-    for i, target in enumerate(targets):
-        row = head | _claimed(target, np.array(values[i]), np.array(intervals[i]), plan.level)
+    for target, (values, intervals) in zip(targets, claims, strict=True):
+        row = head | judge(target, values, intervals, plan.level)
         if target.name in exact:
             row |= {"ratio": row["rmse"] ** 2 / exact[target.name], "ratio_to": "exact variance"}
         else:
@@ -154,14 +150,50 @@ def measure(cell: Cell, runs: int = 200, place: Path | None = None) -> list[Row]
     return rows
 
 
-def _answers(plan: Plan, cell: Cell, people: tuple[Any, Floats], runs: int) -> Iterable[Any]:
+def collect(
+    plan: Plan,
+    people: People,
+    targets: Sequence[Target],
+    n: int,
+    runs: int,
+    seed: str,
+    also: Callable[[Any], None] = lambda answer: None,
+) -> list[tuple[Floats, Floats]]:
+    """Ask n people in each of many runs; return what the answers say about each target.
+
+    Parameters
+    ----------
+    people : (values, shares)
+        From whom everyone is drawn.
+    seed : str
+        What the runs are seeded with.
+    also : callable
+        Called with every answer.
+
+    Returns
+    -------
+    list of (values, intervals)
+        Arrays of runs x numbers, and of runs x numbers x 2; NaN where there is no interval.
+    """
+    found: list[tuple[list[Floats], list[Floats]]] = [([], []) for _ in targets]
+    for answer in _answers(plan, people, n, runs, seed):
+        for (values, intervals), target in zip(found, targets, strict=True):
+            value, interval = target.read(answer)
+            values.append(np.atleast_1d(value))
+            ends = np.full((target.truth.size, 2), np.nan) if interval is None else np.reshape(interval, (-1, 2))
+            intervals.append(ends)
+        also(answer)
+    return [(np.array(values), np.array(intervals)) for values, intervals in found]
+
+
+def _answers(plan: Plan, people: People, n: int, runs: int, seed: str) -> Iterable[Any]:
     with compiling.using(compiled=has("numba")):
         for run in range(runs):
-            yield simulate(plan, people[0], seed_of(cell.name, run), people=cell.n, weights=people[1])
+            yield simulate(plan, people[0], seed_of(seed, run), people=n, weights=people[1])
 
 
-def _claimed(target: Target, values: Floats, intervals: Floats, level: float) -> Row:
-    """Return coverage, width and error of one target; values are runs x numbers."""
+def judge(target: Target, values: Floats, intervals: Floats, level: float) -> Row:
+    """Return coverage, width and error of one target, from what `collect` returned."""
     error = np.where(values < target.truth, values - target.truth, np.maximum(values - target.most, 0.0))
     rmse, runs = math.sqrt(float(np.mean(np.square(error)))), len(values)
     slack = 1e-9 * (1e-3 + np.abs(target.truth))  # rounding, where an interval is a single point
@@ -216,10 +248,10 @@ def _peer(cell: Cell, method: str, column: Any, targets: list[Target], runs: int
     """Return the peer's errors by target, with reports of its own; a histogram's intervals are not computed."""
     asked = question(cell.plan)
     plan = asked.build(column, cell.epsilon, asked.methods[method])
-    own = Cell(cell.plan, method, cell.column, cell.half, cell.epsilon, cell.n)
+    seed = replace(cell, method=method).name
     values: list[list[Floats]] = [[] for _ in targets]
     histograms = []
-    for answer in _answers(plan, own, asked.people(column), runs):
+    for answer in _answers(plan, asked.people(column), cell.n, runs, seed):
         f = getattr(answer, "probabilities", None)
         for i, target in enumerate(targets):
             value = target.read(answer)[0] if f is None or target.of_histogram is None else target.of_histogram(f)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.text import thousands
+from discreet.text import listed, thousands
 from discreet_benchmarks.honesty.cells import Row
 from discreet_benchmarks.honesty.questions import QUESTIONS
 from discreet_benchmarks.honesty.suite import LEAST, SHARE_WITHIN, WITHIN, is_within, rows_of
@@ -56,6 +56,7 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         f"{len(verdict['too_low'])} below {LEAST:.2f}, {verdict['too_high']} above {high:.2f}.",
         _summary("default methods", defaults, "all other methods", others),
         *([_outside(found)] if found["refused"] else []),
+        *([_unmeasured(rows)] if _unmeasured(rows) else []),
         "## Coverage of the defaults",
         "One square per plan, number, column and ε; each was measured with 500, 5 000 or 50 000 people. Grey: there is "
         "nothing to cover, or it was not measured.",
@@ -92,6 +93,12 @@ def _summary(*groups: Any) -> str:
 
 def _outside(found: dict[str, Any]) -> str:
     return "Refused by the plan: " + "; ".join(f"{name} ({why})" for name, why in found["refused"].items()) + "."
+
+
+def _unmeasured(rows: Sequence[Row]) -> str:
+    """Return a sentence on the plans of which nothing was measured, or nothing."""
+    plans = [plan for plan in QUESTIONS if plan not in {row["plan"] for row in rows}]
+    return f"**Not measured in this run: {listed(plans, 'and')}.**" if plans else ""
 
 
 def _list(sentences: Sequence[str], most: int = 40) -> str:
