@@ -98,14 +98,18 @@ export class Projective extends Mechanism {}
 export class Sketch extends Mechanism {}
 export class Agreement extends Mechanism {}
 export class Padded extends Mechanism {}
+/** An oracle whose input may lie between two categories. */
+export class Rounded extends Mechanism {
+  readonly oracle: Mechanism;
+}
 
-/** Which inputs an encoder makes: numbers in [-1, 1], those or 2 (outside), or categories 0..size-1. */
-export type Image = "numbers" | "numbers or outside" | "categories";
+/** Which inputs an encoder makes: numbers in [-1, 1], those or 2 (outside), categories 0..size-1, or places from 0 to size - 1. */
+export type Image = "numbers" | "numbers or outside" | "categories" | "places";
 /** Turns what a person holds into a mechanism's input. */
 export interface Encoder {
   /** Known before any value is; an encoder of your own may lack it. */
   readonly image?: Image;
-  /** How many categories it makes. */
+  /** How many categories or places it makes. */
   readonly size?: number;
   /** Throws DomainError for what it cannot read. */
   encode(value: any): number;
@@ -171,8 +175,25 @@ export class Below extends TotalEncoder {
   readonly threshold: string;
   encode(value: number): number;
 }
+/** Rows (label, number) as a place among the cells (group, knot). */
+export class GroupValue extends TotalEncoder {
+  constructor(groups: Categories, interval: Interval, levels: number);
+  readonly groups: Categories;
+  readonly interval: Interval;
+  readonly levels: number;
+  encode(row: [string | number, number]): number;
+}
+/** Several answers of a person's row as one category, in mixed radix: the first changes slowest. */
+export class Answers extends TotalEncoder {
+  constructor(columns: number[], encoders: (Below | Bucket | Categories)[]);
+  readonly columns: number[];
+  readonly encoders: (Below | Bucket | Categories)[];
+  encode(row: any[]): number;
+}
 /** The encoder that Python's `to_dict` wrote. */
-export function readEncoder(description: object): Interval | Attribute | Below | Bucket | Categories | Range | SquaredDeviation;
+export function readEncoder(
+  description: object,
+): Interval | Answers | Attribute | Below | Bucket | Categories | GroupValue | Range | SquaredDeviation;
 
 /** Where a ledger lives; all may return promises. `get` gives null for a key that was never set. */
 export interface Storage {

@@ -48,9 +48,10 @@ class Image:
     Attributes
     ----------
     kind : str
-        "numbers" from -1 to 1, "numbers or outside" (which is 2), or "categories" 0..count-1.
+        "numbers" from -1 to 1, "numbers or outside" (which is 2), "categories" 0..count-1, or "places", numbers from
+        0 to count-1.
     count : int
-        Number of categories; 0 for numbers.
+        Number of categories or places; 0 for numbers.
     constant : float
         The input of a value that cannot be read: the middle, outside, or the first category.
     """
@@ -61,10 +62,10 @@ class Image:
     @property
     def constant(self) -> float:
         """The input of a value that cannot be read."""
-        return {"numbers": 0.0, "numbers or outside": OUTSIDE, "categories": 0}[self.kind]
+        return {"numbers": 0.0, "numbers or outside": OUTSIDE, "categories": 0, "places": 0.0}[self.kind]
 
     def __str__(self) -> str:
-        return f"{self.count} categories" if self.count else self.kind
+        return f"{self.count} {self.kind}" if self.count else self.kind
 
 
 class Total(NamedTuple):

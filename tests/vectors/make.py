@@ -35,6 +35,7 @@ from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.mechanisms.shapes.public_coin import PublicCoin
 from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.rounded import Rounded
 from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.unary import Unary
 from discreet.mechanisms.shapes.window import CategoricalWindow, NumericWindow, Window, flat_weights, flat_window
@@ -43,7 +44,16 @@ from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import pad, report_ids, write_upload
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Channel, Round
-from discreet.plans.encoders import Attribute, Bucket, RangeEncoder, read_encoder, write_encoder
+from discreet.plans.encoders import (
+    Answers,
+    Attribute,
+    Below,
+    Bucket,
+    GroupValue,
+    RangeEncoder,
+    read_encoder,
+    write_encoder,
+)
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 from discreet.privacy.ledger import Accounts, Loss
 
@@ -286,8 +296,32 @@ def invented(seed: int, count: int) -> list[Any]:
     return made
 
 
+def rounded() -> list[Any]:
+    """Return oracles whose input may lie between two categories."""
+    parts = [
+        dc.mechanism("subset-selection", 1.0, size=102, k=27),
+        dc.mechanism("subset-selection", 2.0, size=9, k=2),
+        dc.mechanism("randomized-response", 2.0, size=6),
+        dc.mechanism("optimized-unary", 0.5, size=70),
+    ]
+    return [Rounded("rounded", part.epsilon, part) for part in parts]
+
+
 def some_inputs(m: Any, dice: Dice) -> list[Any]:
     """Return edges and random inputs."""
+    if isinstance(m, Rounded):
+        top = m.size - 1
+        near = [
+            0.0,
+            0.5,
+            1.0,
+            math.nextafter(1.0, 0),
+            math.nextafter(1.0, 2),
+            5e-324,
+            math.nextafter(top, 0),
+            float(top),
+        ]
+        return [*near, *(top * (1 + dice.real()) / 2 for _ in range(24))]
     if not m.numeric:
         return [0, m.size - 1] + [dice.below(m.size) for _ in range(22)]
     edges = [2.0, 2.0, 2.0, 2.0] if isinstance(m, Ranged) else []
@@ -605,6 +639,34 @@ def bad_encoders() -> list[Any]:
     ]  # fmt: skip
 
 
+def row_encoders() -> list[tuple[dict[str, Any], list[Any]]]:
+    """Return encoders of whole rows, with rows that suit them or nearly do."""
+    states, share = Categories(["Ohio", "Utah", "Zürich"]), Interval(-0.3, 1.1)
+    pairs: list[Any] = [
+        ["Ohio", -0.3], ["Utah", 0.1], ["Zürich", 1.1], ["Zürich", 5], ["Utah", -1e300], ["Ohio", 0.7000000000000001],
+        ["Atlantis", 0.5], ["Utah", None], ["Utah"], ["Utah", "0.5"], ["Utah", 0.5, 0.5], [None, 0.25], [["Utah"], 1],
+        [], [0.5, "Utah"], [True, True],
+    ]  # fmt: skip
+    groups = [write_encoder(GroupValue(states, share, levels)) for levels in (2, 3, 64)]
+    numbers = write_encoder(GroupValue(Categories([1, 0, "x"]), Interval(0, 100), 2))
+    both = Answers((1, 0), (Bucket(share, 5), states))
+    three = Answers((0, 2, 2), (states, Categories([True, False, "x"]), Below(Interval(0, 10), "4.5")))
+    triples: list[Any] = [
+        ["Utah", 0, True],
+        ["Utah", 0, 1],
+        ["Ohio", 0, "x"],
+        ["Ohio", 9],
+        ["x", 1, 4.5],
+        ["Zürich", 1, 0],
+    ]
+    return [
+        *((document, pairs) for document in groups),
+        (numbers, [[1, 50], [True, 100], [False, 7.3], ["1", 50], ["x", -0.0], *pairs[:3]]),
+        (write_encoder(both), pairs),
+        (write_encoder(three), triples),
+    ]
+
+
 def total_encoders() -> list[dict[str, Any]]:
     """Return encoders of every kind; some are as fine or as wide as the rules allow."""
     wage, least = {"low": 0.0, "high": 100.0}, {"low": 0.0, "high": 2.0**-1000}
@@ -736,6 +798,7 @@ def make() -> dict[str, Any]:
     rows = [[0.0], [1.0, None], [1.0, "2"], [1.0, [2.0]], [0.0, 1e300], {"1": 5.0}, "12"]
     encoders += [(document, odd) for document in total_encoders()]
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [*odd, *rows]))
+    encoders += [(document, [*pairs, *odd, *rows]) for document, pairs in row_encoders()]
     uploads = [
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
         for number, width, sizes, ends in (
@@ -754,7 +817,8 @@ def make() -> dict[str, Any]:
             "memoised": [memo(*task, value) for task in tasks for value in memos],
         },
         "mechanisms": [follow(m.to_json(), KEY, some_inputs(m, dice)) for m in named() + invented(1, 6)]
-        + [follow(m.to_json(), KEY, some_inputs(m, Dice(5))) for m in sets()],
+        + [follow(m.to_json(), KEY, some_inputs(m, Dice(5))) for m in sets()]
+        + [follow(m.to_json(), KEY, some_inputs(m, Dice(6))) for m in rounded()],
         "refused": [{"document": text, "error": refusal(text)} for text in bad_documents()],
         "encoders": [
             {"encoder": d, "values": values, "inputs": [encode(d, value) for value in values]} | encode_total(d, values)

@@ -16,11 +16,13 @@ const isNumber = (x) => typeof x === "number" && Math.abs(x) <= 2 ** 1000;
 const goUp = (low, high) => isNumber(low) && isNumber(high) && high - low >= 2 ** -1000;
 const GO_UP = "numbers of magnitude 2^1000 at most that go up by at least 2^-1000";
 
-/** What every encoder has; its `image` says which inputs it makes: "numbers", "numbers or outside" or "categories". */
+/** @typedef {"numbers" | "numbers or outside" | "categories" | "places"} Image */
+
+/** What every encoder has; its `image` says which inputs it makes: places are numbers from 0 to size - 1. */
 class Encoder {
-  /** @type {"numbers" | "numbers or outside" | "categories"} */
+  /** @type {Image} */
   image = "numbers";
-  /** How many categories it makes. */
+  /** How many categories or places it makes. */
   size = 0;
 
   /** @param {any} _value @returns {number} */
@@ -199,6 +201,84 @@ export class Categories extends Encoder {
   }
 }
 
+/** An entry of a row, or null if it is no row. @param {any} row @param {number} index */
+const entry = (row, index) => (Array.isArray(row) || ArrayBuffer.isView(row) ? /** @type {any} */ (row)[index] : null);
+
+/** Rows (label, number) as a place among the cells (group, knot); rounding it to a cell never leaves the group. */
+export class GroupValue extends Encoder {
+  /** @param {Categories} groups @param {Interval} interval @param {number} levels knots per group */
+  constructor(groups, interval, levels) {
+    super();
+    if (!(Number.isSafeInteger(levels) && levels >= 2 && levels <= 64)) throw new DomainError("levels must be a whole number from 2 to 64");
+    this.image = /** @type {const} */ ("places");
+    this.groups = groups;
+    this.interval = interval;
+    this.levels = levels;
+    this.size = groups.size * levels;
+  }
+
+  /** @param {number} group @param {number} scaled */
+  #place(group, scaled) {
+    return this.levels * group + (scaled + 1) * ((this.levels - 1) / 2);
+  }
+
+  /** @param {any} row */
+  encode(row) {
+    if (!Array.isArray(row) || row.length !== 2) throw new DomainError("value must be a pair of label and number");
+    return this.#place(this.groups.encode(row[0]), this.interval.encode(row[1]));
+  }
+
+  /** Each entry is replaced by itself. @param {any} row @returns {Encoded} */
+  encodeTotal(row) {
+    const [group, number] = [totalEntry(this.groups, row, 0), totalEntry(this.interval, row, 1)];
+    return { input: this.#place(group.input, number.input), isReplaced: group.isReplaced || number.isReplaced };
+  }
+}
+
+/** What an encoder makes of one entry of any value. @param {Encoder} encoder @param {any} row @param {number} index @returns {Encoded} */
+function totalEntry(encoder, row, index) {
+  try {
+    return encoder.encodeTotal(entry(row, index));
+  } catch {
+    return { input: encoder.replacement, isReplaced: true }; // the row's own code failed
+  }
+}
+
+/** Several answers of a person's row as one category, in mixed radix: the first changes slowest. */
+export class Answers extends Encoder {
+  /** @param {number[]} columns which entries are read @param {Encoder[]} encoders how each becomes a category */
+  constructor(columns, encoders) {
+    super();
+    const isColumn = (/** @type {any} */ column) => Number.isSafeInteger(column) && column >= 0 && column < 2 ** 31;
+    if (!columns.length || columns.length !== encoders.length || !columns.every(isColumn)) {
+      throw new DomainError("columns must be whole numbers from 0 to 2^31 - 1, as many as encoders, and at least 1");
+    }
+    if (!encoders.every((one) => one.image === "categories")) throw new DomainError("encoders of several answers must each give categories");
+    this.image = /** @type {const} */ ("categories");
+    this.columns = columns;
+    this.encoders = encoders;
+    this.size = encoders.reduce((product, { size }) => product * size, 1);
+    if (this.size > 2 ** 24) throw new DomainError("encoders must give at most 16777216 categories together");
+  }
+
+  /** @param {number[]} codes */
+  #joined(codes) {
+    return codes.reduce((joined, code, i) => joined * this.encoders[i].size + code, 0);
+  }
+
+  /** @param {any} row */
+  encode(row) {
+    if (!Array.isArray(row)) throw new DomainError("value must be a list of answers");
+    return this.#joined(this.encoders.map((one, i) => one.encode(row[this.columns[i]])));
+  }
+
+  /** Each entry is replaced by itself. @param {any} row @returns {Encoded} */
+  encodeTotal(row) {
+    const found = this.encoders.map((one, i) => totalEntry(one, row, this.columns[i]));
+    return { input: this.#joined(found.map(({ input }) => input)), isReplaced: found.some(({ isReplaced }) => isReplaced) };
+  }
+}
+
 /** What tells labels apart, as in Python: there true is 1. @param {any} label */
 const same = (label) => (typeof label === "boolean" ? Number(label) : label);
 
@@ -207,6 +287,13 @@ function intervalOf({ interval }) {
   const found = readEncoder(interval);
   if (!(found instanceof Interval)) throw new DomainError("interval must have the fields low and high");
   return found;
+}
+
+/** @param {any} fields */
+function answersOf({ columns, encoders }) {
+  if (!Array.isArray(columns) || !Array.isArray(encoders)) throw new DomainError("columns and encoders must be lists");
+  if (encoders.some((one) => one?.kind === "answers" || one?.encoders)) throw new DomainError("encoders of several answers must each give categories");
+  return new Answers(columns, encoders.map(readEncoder));
 }
 
 /** The items of a list, or what is no list. @param {any} list */
@@ -227,6 +314,8 @@ const KINDS = {
   attribute: [["attribute", "interval"], (fields) => new Attribute(fields.attribute, intervalOf(fields))],
   range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), items(fields.range), items(fields.region), fields.clip)],
   below: [["interval", "threshold"], (fields) => new Below(intervalOf(fields), fields.threshold)],
+  "group-value": [["labels", "interval", "levels"], (fields) => new GroupValue(labelsOf(fields.labels), intervalOf(fields), fields.levels)],
+  answers: [["columns", "encoders"], (fields) => answersOf(fields)],
 };
 
 /** Whether an object has these fields and no other. @param {object} fields @param {string[]} names */

@@ -82,7 +82,7 @@ export class Mechanism {
     }
   }
 
-  /** Which inputs it takes, in the words of encoders. @returns {"numbers" | "numbers or outside" | "categories"} */
+  /** Which inputs it takes, in the words of encoders. @returns {import("./encoders.js").Image} */
   get image() {
     return this.numeric ? "numbers" : "categories";
   }
@@ -92,7 +92,7 @@ export class Mechanism {
    * @param {{ image?: string, size?: number }} encoder
    */
   fits(encoder) {
-    return encoder.image === this.image && (this.image !== "categories" || encoder.size === this.size);
+    return encoder.image === this.image && (!["categories", "places"].includes(this.image) || encoder.size === this.size);
   }
 
   /** One report from one checked input and its words. @param {number} _x @param {Words} _words @returns {Report | Promise<Report>} */

@@ -1,6 +1,6 @@
 // Frequency oracles: a report stands for a set of categories. Their law is not listed; its largest ratio is a formula.
 import { sha256, utf8, Words } from "./entropy.js";
-import { PrivacyError, WireError } from "./errors.js";
+import { DomainError, PrivacyError, WireError } from "./errors.js";
 import { Ratio, TOTAL } from "./exact.js";
 import { ratioOf } from "./channels.js";
 import { Mechanism } from "./mechanism.js";
@@ -335,7 +335,47 @@ export class Sketch extends Mechanism {
   }
 }
 
+/** An oracle whose input may lie between two categories: a word rounds it to one of them, so its certificate is the oracle's. */
+export class Rounded extends Mechanism {
+  /** @param {Fields} fields */
+  constructor(fields) {
+    super(fields);
+    const documents = fields.list("parts");
+    const wrong = new WireError("parts must be one oracle: subset selection, unary or randomised response");
+    if (documents.length !== 1 || !["subset", "unary", "window"].includes(documents[0]?.kind)) throw wrong;
+    this.oracle = Mechanism.fromDocument(documents[0]);
+    const { width = 1 } = /** @type {any} */ (this.oracle);
+    if (this.oracle.numeric || width !== 1) throw wrong;
+    this.size = this.oracle.size;
+    this.alphabet = this.oracle.alphabet;
+    this.wordsPerReport = 1 + this.oracle.wordsPerReport;
+    this.certify(this.oracle.certificate.ratio);
+  }
+
+  get image() {
+    return /** @type {const} */ ("places");
+  }
+
+  get reportBytes() {
+    return this.oracle.reportBytes;
+  }
+
+  /** @param {number} x */
+  check(x) {
+    if (!(typeof x === "number" && x >= 0 && x <= this.size - 1)) throw new DomainError(`input of ${this.name} must be a number from 0 to ${this.size - 1}`);
+    return x;
+  }
+
+  /** @param {number} x @param {Words} words */
+  sample(x, words) {
+    const left = Math.min(Math.floor(x), this.size - 2);
+    const cell = left + Number(words.top(0) < Math.floor((x - left) * TOTAL + 0.5));
+    return this.oracle.sample(cell, new Words(words.bytes.subarray(8)));
+  }
+}
+
 Object.assign(Mechanism.kinds, {
+  rounded: Rounded,
   unary: Unary,
   subset: Subset,
   hadamard: Hadamard,

@@ -135,7 +135,7 @@ function cells(document) {
   const sum = (/** @type {any} */ list, /** @type {any} */ of) => (Array.isArray(list) ? list.reduce((all, one) => all + of(one), 0) : 0);
   if (kind === "table") return sum(weights, (/** @type {any} */ row) => (Array.isArray(row) ? row.length : 0));
   if (kind === "window") return width + (inputs === "interval" ? positions : 0);
-  if (kind === "mixture" || kind === "ranged") return (kind === "ranged" ? 2 : 1) * sum(parts, cells);
+  if (kind === "mixture" || kind === "ranged" || kind === "rounded") return (kind === "ranged" ? 2 : 1) * sum(parts, cells);
   if (kind === "subset") return 4 * size;
   if (kind === "agreement") return 2 ** Math.min(Array.isArray(document.sizes) ? document.sizes.length : 0, 16);
   return kind === "unary" || kind === "sketch" ? Math.ceil((kind === "unary" ? size : width) / 64) : 0;

@@ -10,10 +10,10 @@ second and 100 MB. JavaScript has the same limits. Everything beyond them is a `
     2^18 cells of all different mechanisms          `MAX_CELLS`
 
 The cells of a mechanism are the work of its certificate: a table has one for each weight; a window over numbers
-``positions + width``; a window over categories ``width``; a mixture the cells of its parts; a ranged mechanism twice
-those of its part; a subset selection 4 ``size``; an agreement 2 to the power of its questions; a unary encoding
-``size / 64`` and a sketch ``width / 64``, rounded up. Every mechanism has at least 64. Mechanisms with the same
-document are certified, and counted, once.
+``positions + width``; a window over categories ``width``; a mixture the cells of its parts; a rounded oracle those of
+its part; a ranged mechanism twice those of its part; a subset selection 4 ``size``; an agreement 2 to the power of its
+questions; a unary encoding ``size / 64`` and a sketch ``width / 64``, rounded up. Every mechanism has at least 64.
+Mechanisms with the same document are certified, and counted, once.
 """
 
 import json
@@ -63,7 +63,7 @@ def cells(document: Any) -> int:
         return sum(len(row) for row in listed("weights") if isinstance(row, list))
     if kind == "window":
         return number("width") + (number("positions") if document.get("inputs") == "interval" else 0)
-    if kind in ("mixture", "ranged"):
+    if kind in ("mixture", "ranged", "rounded"):
         return (2 if kind == "ranged" else 1) * sum(cells(part) for part in listed("parts"))
     if kind == "subset":
         return 4 * number("size")

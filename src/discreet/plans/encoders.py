@@ -9,6 +9,8 @@ Each encoder has a document, which clients in every language read. ``kind`` says
     {"kind": "attribute", "attribute": 0, "interval": {"low", "high"}}   one column of a person's row, scaled to [-1, 1]
     {"kind": "range", "interval": {"low", "high"}, "range": [20, 50], "region": [20, 40], "clip": true}
     {"kind": "below", "interval": {"low", "high"}, "threshold": "41.5"}  1 if the number is at most the threshold, or 0
+    {"kind": "group-value", "labels": ["Ohio", "Utah"], "interval": {"low", "high"}, "levels": 2}    (label, number)
+    {"kind": "answers", "columns": [0, 2], "encoders": [{"kind": "categories", …}, …]}   several answers as one category
 
 Documents of version 0.1 had the same fields without ``kind``; they are read as well.
 
@@ -18,16 +20,21 @@ values would tell them apart by silence.) It is decided before the value is read
 JavaScript:
 
 1. Every encoder has an `Image`, what it can give: "numbers" from -1 to 1 (interval, squared-deviation, attribute),
-   "numbers or outside" (range), or "categories" and how many (categories: its labels; bucket: its bins; below: 2). A
-   channel whose image is not exactly what its mechanism takes (`accepted`) is refused.
+   "numbers or outside" (range), "categories" and how many (categories: its labels; bucket: its bins; below: 2;
+   answers: the product of its encoders' categories), or "places", numbers from 0 to one less than how many
+   (group-value: labels times levels). A channel whose image is not exactly what its mechanism takes (`accepted`) is
+   refused.
 2. Numbers in an encoder are finite and of magnitude 2^1000 at most. The widths of interval, range and region are at
    least 2^-1000; the largest squared distance from ``squared_deviation_from`` lies between 2^-1000 and 2^1000. ``bins``
    is a whole number from 1 to 2^31, ``attribute`` one from 0 to 2^31 - 1. A ``threshold`` is a decimal number as text,
    of at most 400 characters, without exponent and needless zeros; it is read as the nearest double. Labels are texts,
-   finite numbers or booleans, at least 2 and all different (true counts as 1, false as 0).
+   finite numbers or booleans, at least 2 and all different (true counts as 1, false as 0). ``levels`` is a whole number
+   from 2 to 64. ``columns`` are whole numbers from 0 to 2^31 - 1, as many as ``encoders``, at least 1; these give
+   categories (not answers again), 2^24 together at most.
 3. On a device, `encode_total` takes any object. A finite number outside the interval is clipped. What is no finite
    number (a text, a boolean, NaN, an infinity, a missing attribute, a row that is no list) becomes 0, the middle; for a
    bucket or a threshold it becomes category 0, and for a range outside. What is none of the labels becomes category 0.
+   In a row, each entry is replaced by itself: the middle of the person's group, the first group for a known number.
 
 `encode`, with errors that name the row, is for people who hold the data themselves: files, frames, simulations.
 
@@ -36,13 +43,13 @@ The file is long because all encoders stand beside the rules that they keep toge
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import AnyArray, Floats
+from discreet.arrays import AnyArray, Counts, Floats
 from discreet.domains import (
     LEAST,
     MOST,
@@ -60,9 +67,15 @@ from discreet.errors import DiscreetError, DomainError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Categorical, Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
+from discreet.mechanisms.shapes.rounded import Rounded
+from discreet.plans.rows import Labelled, read_pairs
 
 Domain = Interval | Categories
 """What people hold."""
+MOST_LEVELS = 64
+"""The most knots of a group's numbers."""
+MOST_PRODUCT = 1 << 24
+"""The most combinations of several answers."""
 MOST_WHOLE = 1 << 31
 """The most bins, and one more than the largest number of an attribute."""
 LONGEST_THRESHOLD = 400
@@ -79,6 +92,8 @@ def accepted(mechanism: Mechanism) -> Image:
     >>> print(accepted(dc.mechanism("duchi", epsilon=1)), "|", accepted(dc.mechanism("basic-rappor", 1, size=5)))
     numbers | 5 categories
     """
+    if isinstance(mechanism, Rounded):
+        return Image("places", mechanism.size)
     if isinstance(mechanism, Categorical):
         return Image("categories", mechanism.size)
     if not isinstance(mechanism, Numeric):
@@ -217,14 +232,7 @@ class Attribute:
         """Encode any rows: a row without that column, or no finite number in it, becomes 0, the middle."""
         if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] > self.index:
             return self.domain.encode_total(values[:, self.index])
-        return self.domain.encode_total([self._cell(row) for row in values])
-
-    def _cell(self, row: Any) -> Any:
-        """Return the column of one row, or None."""
-        try:
-            return row[self.index] if isinstance(row, (list, tuple, np.ndarray)) else None
-        except Exception:  # too short, or an object whose own code fails: nothing of it may be seen
-            return None
+        return self.domain.encode_total([entry(row, self.index) for row in values])
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -333,6 +341,152 @@ class Below:
         return {"kind": "below", "interval": self.domain.to_dict(), "threshold": self.threshold}
 
 
+@dataclass(frozen=True)
+class GroupValue:
+    """Rows (label, number) as a place among cells (group, knot): the number lies between two knots of its own group.
+
+        z = levels * group + (levels - 1) (1 + x) / 2,     x the number on [-1, 1]
+
+    So rounding z to a neighbouring cell never leaves the group.
+
+    Attributes
+    ----------
+    groups : Categories
+        The labels.
+    domain : Interval
+        Of the numbers; those outside are clipped.
+    levels : int
+        Number of knots per group, evenly spaced.
+    """
+
+    groups: Categories
+    domain: Interval
+    levels: int
+
+    def __post_init__(self) -> None:
+        _check_whole("levels", self.levels, 2, MOST_LEVELS)
+
+    @property
+    def image(self) -> Image:
+        """Places from the first knot of the first group to the last knot of the last."""
+        return Image("places", self.groups.size * self.levels)
+
+    def encode(self, values: Any) -> Encoded:
+        """Return the places of rows (label, number)."""
+        if not isinstance(values, Labelled):
+            codes, numbers = read_pairs(values, self.groups)
+            values = Labelled(codes, np.asarray(numbers))
+        scaled = self.domain.encode(values.values)
+        return Encoded(self._places(values.codes, scaled.inputs), scaled.clipped_low, scaled.clipped_high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no label becomes the first group, what is no number the middle of its group."""
+        rows = [(entry(row, 0), entry(row, 1)) for row in values]
+        labels = self.groups.encode_total([label for label, _ in rows])
+        numbers = self.domain.encode_total([number for _, number in rows])
+        return Total(self._places(labels.inputs, numbers.inputs), labels.replaced | numbers.replaced)
+
+    def _places(self, codes: AnyArray, scaled: AnyArray) -> Floats:
+        return np.asarray(self.levels * codes + (scaled + 1) * ((self.levels - 1) / 2), dtype=np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "kind": "group-value",
+            "labels": list(self.groups.labels),
+            "interval": self.domain.to_dict(),
+            "levels": self.levels,
+        }
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Several answers of a person's row as one category, in mixed radix: the first answer changes slowest.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        Which entries of the row are read.
+    encoders : tuple
+        How each of them becomes a category: `Categories`, `Bucket` or `Below`.
+
+    Examples
+    --------
+    >>> both = Answers((0, 1), (Categories(["tea", "coffee"]), Bucket(Interval(0, 100), 4)))
+    >>> both.encode([("tea", 10.0), ("coffee", 99.0)]).inputs
+    array([0, 7])
+    """
+
+    columns: tuple[int, ...]
+    encoders: tuple[Categories | Bucket | Below, ...]
+
+    def __post_init__(self) -> None:
+        if not self.columns or len(self.columns) != len(self.encoders):
+            raise DomainError("columns and encoders must be as many as each other, and at least 1")
+        for column in self.columns:
+            _check_whole("columns", column, 0, MOST_WHOLE - 1)
+        if not all(isinstance(one, (Categories, Bucket, Below)) for one in self.encoders):
+            raise DomainError("encoders of several answers must each give categories")
+        if math.prod(self.sizes) > MOST_PRODUCT:
+            raise DomainError(f"encoders must give at most {MOST_PRODUCT} categories together")
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of categories of each answer."""
+        return tuple(one.image.count for one in self.encoders)
+
+    @property
+    def image(self) -> Image:
+        """As many categories as there are combinations."""
+        return Image("categories", math.prod(self.sizes))
+
+    def encode(self, values: Any) -> Encoded:
+        """Return the combination of each row."""
+        if isinstance(values, Labelled):  # already encoded, one column of codes per answer
+            return Encoded(self._joined(list(np.asarray(values.values).T)))
+        rows = list(values)
+        low, high, codes = 0, 0, []
+        for column, one in zip(self.columns, self.encoders, strict=True):
+            for i, row in enumerate(rows):
+                if not isinstance(row, (list, tuple, np.ndarray)) or len(row) <= column:
+                    raise DomainError(f"row {i} must have at least {column + 1} entries")
+            found = one.encode(np.array([row[column] for row in rows]))
+            low, high = low + found.clipped_low, high + found.clipped_high
+            codes.append(found.inputs)
+        return Encoded(self._joined(codes), low, high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any rows: each entry that cannot be read becomes its first category."""
+        rows = list(values)
+        found = [
+            one.encode_total([entry(row, column) for row in rows])
+            for column, one in zip(self.columns, self.encoders, strict=True)
+        ]
+        return Total(self._joined([one.inputs for one in found]), np.any([one.replaced for one in found], axis=0))
+
+    def _joined(self, codes: Sequence[AnyArray]) -> Counts:
+        joined = np.zeros(len(codes[0]), dtype=np.int64)
+        for size, code in zip(self.sizes, codes, strict=True):
+            joined = joined * size + code.astype(np.int64)
+        return joined
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "kind": "answers",
+            "columns": list(self.columns),
+            "encoders": [write_encoder(one) for one in self.encoders],
+        }
+
+
+def entry(row: Any, index: int) -> Any:
+    """Return one entry of any object that may be a row, or None; nothing of it may be seen if that fails."""
+    try:
+        return row[index] if isinstance(row, (list, tuple, np.ndarray)) else None
+    except Exception:  # too short, or an object whose own code fails
+        return None
+
+
 def asked_domain(encoder: Encoder) -> Interval:
     """Return the interval that a channel for numbers was asked with."""
     domain = getattr(encoder, "domain", encoder)
@@ -411,6 +565,26 @@ def _read_interval(fields: Mapping[str, Any]) -> Interval:
     return domain
 
 
+def _read_group_value(fields: Mapping[str, Any]) -> GroupValue:
+    groups = read_domain({"labels": fields["labels"]})
+    if not isinstance(groups, Categories):
+        raise DiscreetError("labels must be a list of the groups")
+    return GroupValue(groups, _read_interval(fields), fields["levels"])
+
+
+def _read_answers(fields: Mapping[str, Any]) -> Answers:
+    if not isinstance(fields["columns"], list) or not isinstance(fields["encoders"], list):
+        raise DiscreetError("columns and encoders must be lists")
+    parts = (read_encoder(one) for one in fields["encoders"] if not _is_answers(one))
+    whole = tuple(part for part in parts if isinstance(part, (Categories, Bucket, Below)))
+    return Answers(tuple(fields["columns"]), whole)
+
+
+def _is_answers(document: Any) -> bool:
+    """Whether a document is of several answers again: they do not nest, so that reading them ends."""
+    return isinstance(document, dict) and ("encoders" in document or document.get("kind") == "answers")
+
+
 def _read_range(fields: Mapping[str, Any]) -> RangeEncoder:
     (low, high), (first, last) = fields["range"], fields["region"]
     if not isinstance(fields["clip"], bool):
@@ -429,6 +603,8 @@ _READERS: dict[str, tuple[set[str], Callable[[dict[str, Any]], Encoder]]] = {
     "attribute": ({"attribute", "interval"}, lambda fields: Attribute(fields["attribute"], _read_interval(fields))),
     "range": ({"interval", "range", "region", "clip"}, _read_range),
     "below": ({"interval", "threshold"}, lambda fields: Below(_read_interval(fields), fields["threshold"])),
+    "group-value": ({"labels", "interval", "levels"}, _read_group_value),
+    "answers": ({"columns", "encoders"}, _read_answers),
 }
 
 
