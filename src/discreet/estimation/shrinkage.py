@@ -1,95 +1,192 @@
-"""Frequencies as posterior means: noisy estimates shrunk towards what all of them together suggest (empirical Bayes).
+"""Frequencies shrunk towards what all of them together suggest: empirical Bayes with a flexible prior.
 
-    x_i ~ N(f_i, s^2(f_i)),   f_i ~ Gamma(a) of mean 1/d
+    c_i ~ Binomial(n, q + (p - q) f_i),   f_i ~ G
 
-The raw estimate x_i of a frequency is nearly normal, with a variance that is known exactly. One number a says how
-unequal the d frequencies are: with a large a all are near 1/d, with a small a few have nearly everything. The data
-choose a: each value of a grid is weighted by its evidence. The posterior means are then moved to sum one, each by its
-share of the posterior variance (the conditional law of normal numbers given their sum). With many people the result is
-the raw estimate.
+c_i reports support category i, and p and q are those of the oracle, so the likelihood is exact. The data say what G is:
+a mixture of an atom at zero, slices one standard error wide, and Gamma laws around the mean frequency. Its weights are
+fitted by maximum likelihood (EM), with the mean of G held at its known value, because the frequencies sum to one.
+Categories that are *clearly seen*, many standard errors above zero, need no prior and keep their estimate. The others
+become posterior means, and the small rest to sum one is shared by what is uncertain.
+
+The result depends on c_i only, so equal counts are handled once, and very many are put on a grid: the work does not
+grow with the number of categories, apart from counting them.
 """
 
 import math
-from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import AnyArray, Counts, Floats
+from discreet.estimation.simplex import norm_sub
 from discreet.estimation.tails import gamma_probabilities
 
-SHAPES = np.geomspace(1e-4, 200, 33)
-"""The values of a that are averaged; beyond either end a hardly matters."""
-CELLS = 200
-"""Number of cells of the numerical integral near zero."""
 FAR = 8.0
-"""Above this many standard errors the prior is smooth on the scale of the noise, and zero is far away."""
-BLOCK = 4096
-"""Estimates that are integrated at a time, to limit memory."""
+"""A category is clearly seen above this many standard errors: no prior that the data allow moves it."""
+REACH = FAR + 6
+"""The frequencies behind the estimates that are shrunk lie below this many standard errors."""
+CELLS = 160
+"""Number of cells of the numerical integral over frequencies."""
+SHAPES = (0.1, 1.0, 10.0, 100.0)
+"""Shapes of the Gamma laws: from few categories that have nearly everything to categories that are all alike."""
+POINTS = 2048
+"""Most counts for which the posterior is computed; it is interpolated between them."""
+STEPS = 100
+TOLERANCE = 1e-4
+"""EM ends after this many steps, or when the log-likelihood grows by less than this."""
+COMMON = 0.3
+"""Variance of a posterior mean because G is itself estimated, as a part of the variance of the raw estimate."""
+CAUTION = 6.0
+"""The prior is trusted as much as Norm-Sub once the data tell this many categories apart, besides the first three."""
 
 
-def shrink(raw: Floats, variance: Callable[[Floats], Floats]) -> Floats:
+def shrink(counts: Counts, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
+    """Return frequencies by empirical Bayes and, as far as the data say little about a prior, by Norm-Sub.
+
+    The result is a weighted mean of both. The weight of Norm-Sub is 6 / (6 + k), where k is how many categories the
+    prior is learnt from: their number less three, but no more than 1 / s^2, where s is the standard error of a rare
+    one. With three categories the result is Norm-Sub; with fifty, and a thousand people, it is mostly empirical Bayes.
+    The parameters are those of `posterior_means`.
+
+    Examples
+    --------
+    >>> shrink(np.array([62, 45, 43, 39, 41, 38, 44, 40]), 100, p=0.7, q=0.4).round(2)
+    array([0.71, 0.1 , 0.06, 0.01, 0.02, 0.01, 0.08, 0.01])
+    """
+    plain = norm_sub((counts / n - q) / (p - q))
+    learnt = min(counts.size - 3, 1 / max(_error(n, p, q, dispersion), 1e-9) ** 2)
+    if learnt <= 0:
+        return plain
+    weight = CAUTION / (CAUTION + learnt)
+    return np.asarray(weight * plain + (1 - weight) * posterior_means(counts, n, p, q, dispersion))
+
+
+def posterior_means(counts: Counts, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
     """Return posterior means of the frequencies, non-negative with sum one.
 
     Parameters
     ----------
-    raw : array
-        Unbiased estimates.
-    variance : callable
-        Returns the variances of the estimates, given the frequencies.
+    counts : array
+        How many reports support each category.
+    n : int
+        Number of reports.
+    p, q : float
+        Probability that a report supports the category that its person holds, and another.
+    dispersion : float
+        Variance of the counts over that of binomial ones; more than one if people share hash functions.
 
     Examples
     --------
-    >>> shrink(np.array([0.5, -0.1, 0.2, -0.05, 0.05]), lambda f: np.full(f.shape, 0.01)).round(2)
-    array([0.59, 0.04, 0.24, 0.05, 0.08])
+    >>> posterior_means(np.array([62, 45, 43, 39, 41, 38, 44, 40]), 100, p=0.7, q=0.4).round(2)
+    array([0.71, 0.06, 0.05, 0.03, 0.04, 0.03, 0.05, 0.03])
     """
-    raw = np.asarray(raw, dtype=np.float64)
-    edge = float(np.sqrt(variance(np.zeros(1))[0]))
-    far = raw > FAR * edge
-    evidence = np.zeros(SHAPES.size)
-    means, variances = np.empty((SHAPES.size, raw.size)), np.empty((SHAPES.size, raw.size))
-    groups = [far] + [part for part in np.array_split(np.flatnonzero(~far), range(BLOCK, raw.size, BLOCK)) if part.size]
-    for group, posterior in zip(groups, [_far, *[_near] * (len(groups) - 1)], strict=True):
-        told, means[:, group], variances[:, group] = posterior(raw[group], raw.size, edge, variance)
-        evidence += told
-    weights = np.exp(evidence - evidence.max())
-    weights /= weights.sum()
-    mean = weights @ means
-    spread = weights @ (variances + means**2) - mean**2
-    return _to_sum_one(mean, np.maximum(spread, 1e-12 * edge**2))
+    raw = (counts / n - q) / (p - q)
+    error = _error(n, p, q, dispersion)
+    seen = raw > FAR * error
+    near = ~seen
+    if near.sum() < 2:
+        return norm_sub(raw)
+    # Far below zero the posterior no longer changes; there a grid of counts would be spent in vain.
+    lowest = n * (q - FAR * error * (p - q))
+    kept = np.maximum(counts[near], lowest)
+    left = min(max(1.0 - raw[seen].sum(), error / 2), 1.0)
+    points, weights = _points(kept)
+    mean, variance = _posterior(points, weights, left / near.sum(), error, (n / dispersion, n, p, q))
+    out, spread = raw.copy(), np.empty(raw.size)
+    out[near] = np.interp(kept, points, mean)
+    spread[near] = np.interp(kept, points, variance) + COMMON * error**2
+    share = q + (p - q) * np.minimum(raw[seen], 1.0)
+    spread[seen] = np.maximum(dispersion * share * (1 - share) / (n * (p - q) ** 2), 1e-6 * error**2)
+    return _to_sum_one(out, spread)
 
 
-def _near(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """Integrate over cells: near zero the prior may have a peak, and the posterior is far from normal."""
-    top = min(1.0, (FAR + 6) * edge)
+def _error(n: int, p: float, q: float, dispersion: float) -> float:
+    """Return the standard error of the raw estimate of a category that nobody holds."""
+    return math.sqrt(dispersion * q * (1 - q) / n) / (p - q)
+
+
+def _points(counts: AnyArray) -> tuple[Floats, Floats]:
+    """Return the different counts and how often each occurs; very many are moved to a grid, their mean kept."""
+    points, weights = np.unique(counts, return_counts=True)
+    if points.size <= POINTS:
+        return points.astype(np.float64), weights.astype(np.float64)
+    grid = np.linspace(points[0], points[-1], POINTS)
+    place = (counts - grid[0]) / (grid[1] - grid[0])
+    left = np.minimum(place.astype(np.int64), POINTS - 2)
+    right = place - left
+    moved = np.bincount(left, 1 - right, POINTS) + np.bincount(left + 1, right, POINTS)
+    return grid, np.asarray(moved, dtype=np.float64)
+
+
+def _posterior(
+    points: Floats, weights: Floats, mean: float, error: float, law: tuple[float, int, float, float]
+) -> tuple[Floats, Floats]:
+    """Return mean and variance of a frequency given each count, under the fitted prior."""
+    effective, n, p, q = law
+    top = min(1.0, REACH * error)
     ends = top * np.linspace(0, 1, CELLS + 1) ** 2  # finer towards zero
-    middles = (ends[1:] + ends[:-1]) / 2
-    errors = np.sqrt(variance(middles))
-    depth = 0.5 * ((raw[:, None] - middles) / errors) ** 2 + np.log(errors)
-    likely = np.exp(depth.min(axis=1, keepdims=True) - depth)  # evidence up to a factor, the same for all shapes
-    found = []
+    cells = (ends[1:] + ends[:-1]) / 2
+    cells[0] = 0.0
+    share = np.clip(q + (p - q) * cells, 1e-300, 1 - 1e-16)
+    depth = effective * (np.outer(points / n, np.log(share)) + np.outer(1 - points / n, np.log1p(-share)))
+    likely = np.exp(depth - depth.max(axis=1, keepdims=True))
+    laws = _laws(ends, mean, error)
+    prior = _fitted(likely @ laws.T, weights, laws @ cells - mean) @ laws
+    posterior = likely * prior
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    means = posterior @ cells
+    return means, np.maximum(posterior @ cells**2 - means**2, 0.0)
+
+
+def _laws(ends: Floats, mean: float, error: float) -> Floats:
+    """Return the components of the prior, as probabilities of the cells: one row per component."""
+    top = ends[-1]
+    found = [np.eye(1, CELLS)[0]]
+    cuts = np.append(np.arange(0, top * (1 - 1e-9), error), top)
+    for low, high in pairwise(cuts):
+        found.append(np.diff(np.clip(ends, low, high)) / (high - low))
     for shape in SHAPES:
-        masses = np.maximum(np.diff(gamma_probabilities(float(shape), shape * size * ends)[0]), 1e-300)
-        total = likely @ masses
-        mean = likely @ (masses * middles) / total
-        found.append((np.log(total).sum(), mean, likely @ (masses * middles**2) / total - mean**2))
-    evidence, means, variances = zip(*found, strict=True)
-    return np.array(evidence), np.array(means), np.array(variances)
+        masses = np.diff(gamma_probabilities(shape, shape * ends / mean)[0])
+        if masses.sum() > 0.5:
+            found.append(masses / masses.sum())
+    return np.array(found)
 
 
-def _far(raw: Floats, size: int, edge: float, variance: Callable[[Floats], Floats]) -> tuple[Floats, Floats, Floats]:
-    """Take one step of the normal approximation: x + s^2 (log prior)'(x)."""
-    shape = SHAPES[:, None]
-    constants = np.array([math.lgamma(value) for value in SHAPES])[:, None]
-    noise = np.broadcast_to(variance(np.minimum(raw, 1.0)), (SHAPES.size, raw.size))
-    density = (shape - 1) * np.log(raw) + shape * np.log(shape * size) - shape * size * raw - constants
-    step = noise * ((shape - 1) / raw - shape * size)
-    bound = 3 * np.sqrt(noise)
-    return density.sum(axis=1), raw + np.clip(step, -bound, bound), noise
+def _fitted(likely: Floats, weights: Floats, excess: Floats) -> Floats:
+    """Return the weights of the components: maximum likelihood, with ``excess``, mean less the known mean, zero in all.
+
+    One further observation that fits all components equally keeps a prior from few categories broad.
+    """
+    each = np.full(excess.size, 1 / excess.size)
+    found, before, slope = each, -np.inf, 0.0
+    for _ in range(STEPS):
+        parts = likely * found
+        total = parts.sum(axis=1)
+        found, slope = _balanced((weights / total) @ parts + each, excess, slope)
+        now = float(weights @ np.log(total))
+        if abs(now - before) < TOLERANCE:
+            break
+        before = now
+    return found
+
+
+def _balanced(counts: Floats, excess: Floats, slope: float) -> tuple[Floats, float]:
+    """Maximise Σ counts log w with Σ w = 1 and Σ w excess = 0: w ~ counts / (1 + slope excess), by Newton's method."""
+    if not excess.min() < 0 < excess.max():
+        return counts / counts.sum(), 0.0
+    low, high = -1 / excess.max(), -1 / excess.min()
+    for _ in range(8):  # each EM step starts from the slope of the one before
+        scale = 1 + slope * excess
+        miss = float((counts * excess / scale).sum())
+        low, high = (slope, high) if miss > 0 else (low, slope)
+        newton = slope + miss / float((counts * (excess / scale) ** 2).sum())
+        slope = newton if low < newton < high else (low + high) / 2
+    found = counts / (1 + slope * excess)
+    return found / found.sum(), slope
 
 
 def _to_sum_one(mean: Floats, spread: Floats) -> Floats:
     """Distribute the difference by variance among those that can still move, until the sum is one."""
-    mean = np.maximum(mean, 0.0)
     for _ in range(50):
         gap = 1.0 - mean.sum()
         if abs(gap) < 1e-12:

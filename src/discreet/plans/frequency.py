@@ -16,6 +16,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.domains import Categories
 from discreet.errors import DiscreetError
+from discreet.estimation.shrinkage import posterior_means, shrink
 from discreet.estimation.simplex import norm_sub, project
 from discreet.mechanisms.families import Oracle, require_oracle
 from discreet.mechanisms.registry import build, entries
@@ -46,9 +47,11 @@ class Frequency(Plan[FrequencyAnswer]):
     method : str
         An oracle by name, or "auto": the cheapest report among those within ``tolerance`` of the least variance.
     post : str
-        How the unbiased estimates become frequencies: "norm-sub" (default), "simplex", "mle", "bayes" or "raw" (not at
-        all). "bayes" draws each towards what all of them suggest: with few people or many categories, its mean squared
-        error is usually far below that of the others.
+        How the unbiased estimates become frequencies that are not negative and sum to one. "auto" (default) keeps the
+        categories that are clearly seen, draws the others towards what all of them together suggest, and leans on
+        Norm-Sub where there are few categories: with few people or many categories, its mean squared error is far
+        below that of the other rules. "bayes" is the same without Norm-Sub; "norm-sub", "simplex" and "mle" are the
+        usual rules; "raw" leaves the unbiased estimates as they are.
     level : float
         Of each interval.
     tolerance : float
@@ -83,7 +86,7 @@ class Frequency(Plan[FrequencyAnswer]):
         domain: Categories,
         epsilon: float,
         method: str = "auto",
-        post: str = "norm-sub",
+        post: str = "auto",
         level: float = 0.95,
         tolerance: float = 0.05,
         *,
@@ -218,17 +221,32 @@ def _maximum_likelihood(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
     return em(oracle.operator(), tally.counts, stop="fixed-point").f
 
 
-def _posterior_means(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
-    from discreet.estimation.shrinkage import shrink
+def _dispersion(oracle: Oracle, n: int, raw: Floats) -> float:
+    """Return the variance of support counts over the binomial one: more than one for a sketch, whose values collide.
 
-    return shrink(raw, lambda f: _variance(oracle, f, tally.n))
+    p and q are exact, so a count is a sum of independent yes and no, and binomial, unless people share hash functions.
+    """
+    f = np.clip(raw, 0.0, 1.0)
+    share = oracle.q + (oracle.p - oracle.q) * f
+    binomial = share * (1 - share) / (n * (oracle.p - oracle.q) ** 2)
+    return max(1.0, float(_variance(oracle, f, n).mean() / binomial.mean()))
 
 
-POST: dict[str, Callable[[Oracle, Tally, Floats], Floats]] = {
+def _shrunk(rule: Callable[..., Floats]) -> "Rule":
+    def post(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
+        counts = oracle.support_counts(tally)
+        return rule(counts, tally.n, oracle.p, oracle.q, _dispersion(oracle, tally.n, raw))
+
+    return post
+
+
+Rule = Callable[[Oracle, Tally, Floats], Floats]
+POST: dict[str, Rule] = {
+    "auto": _shrunk(shrink),
     "norm-sub": lambda oracle, tally, raw: norm_sub(raw),
     "simplex": lambda oracle, tally, raw: project(raw),
     "mle": _maximum_likelihood,
-    "bayes": _posterior_means,
+    "bayes": _shrunk(posterior_means),
     "raw": lambda oracle, tally, raw: raw,
 }
 
