@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.registry import entries
-from site_tools import pages, pictures, trust
+from site_tools import pages, pictures, trust, watching
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -260,3 +260,12 @@ def test_the_architecture_lists_every_room_from_high_to_low():
     ranks = {name.strip("() "): rank for rank, layer in enumerate(layers) for name in layer.split("|")}
     assert set(ranks) == set(listed)
     assert [ranks[name] for name in listed] == sorted(ranks[name] for name in listed)
+
+
+def test_the_picture_of_a_watched_campaign_shows_what_it_says():
+    found = watching.looks()
+    one, all_looks = (found[kind] for kind in ("fixed", "watched"))
+    missed = (one[:, 0] > found["truth"]) | (one[:, 1] < found["truth"])
+    assert found["n"][missed][[0, -1]].tolist() == [700, 3100]
+    assert ((all_looks[:, 0] <= found["truth"]) & (found["truth"] <= all_looks[:, 1])).all()
+    assert "images/watched-campaign.png" in (DOCS / "service.md").read_text(encoding="utf-8")

@@ -182,7 +182,11 @@ def for_viewers(app: FastAPI, service: Service) -> None:
 
     @app.get("/api/campaigns/{identifier}/estimate", responses=responses(401, 404), **guarded)
     def estimate(identifier: Identifier) -> Json:
-        """Return the estimate with its interval, or why it is withheld."""
+        """Return the estimate with its interval, or why it is withheld.
+
+        ``interval_kind`` is "watched" while intervals hold however often one looks, and "fixed" if they hold for one
+        look; they are "fixed" and ``final`` once the campaign was closed at its ``planned`` number of people.
+        """
         return results.estimate(bytes.fromhex(identifier))
 
     @app.get("/api/campaigns/{identifier}/fit", responses=responses(401, 404), **guarded)

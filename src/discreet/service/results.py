@@ -1,6 +1,11 @@
 """Results of a campaign: its tallies, its answer and the alarm. Each is computed once per state, and here only.
 
 Nothing is shown below the campaign's minimum number of reports. Answers come from tallies, never from single reports.
+
+A dashboard invites a look every day. While a campaign is open its intervals are therefore those that hold however often
+one looks (`Plan.watch`), sized for the people that it expects. Once it was closed at that number they are those for one
+look (`Plan.estimate`). A campaign that was closed earlier or later, or that expects no number, keeps the first kind:
+somebody may have closed it because of what they saw.
 """
 
 import json
@@ -26,6 +31,13 @@ from discreet.service.store import Store
 
 _KEPT = 512
 """How many results are kept in memory."""
+UNPLANNED = 1000
+"""The people that intervals are sized for if a campaign does not say how many it expects."""
+NEAR = 0.02
+"""How far from the expected number, relatively, a campaign may be closed for its intervals to be those of one look.
+
+Whoever looks within these bounds only, and closes at the worst moment, still has an interval that holds in 93 of 100.
+"""
 
 Found = TypeVar("Found")
 
@@ -84,7 +96,7 @@ class Results:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._kept: dict[tuple[bytes, str, int, int], Any] = {}
+        self._kept: dict[tuple[bytes, str, int, int, bool], Any] = {}
         self._computing: dict[bytes, threading.Lock] = {}
 
     def tally(self, identifier: bytes) -> dict[str, Any]:
@@ -112,13 +124,16 @@ class Results:
         """Return the answer, and the same as JSON-ready values."""
 
         def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> tuple[Answer | Withheld, dict[str, Any]]:
+            plan, people, final = plan_of(row["plan"]), row["participants"] or UNPLANNED, is_final(row, n)
             try:
-                answer = plan_of(row["plan"]).estimate(history(self.store, rounds))
+                found = history(self.store, rounds)
+                answer = plan.estimate(found) if final else plan.watch(found, int(people))
             except (DiscreetError, ArithmeticError, LookupError) as error:
                 sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(rounds) + 1} has not begun"
                 held = Withheld(f"the question cannot be answered yet: {sentence}", n, int(row["minimum"]), False)
                 return held, held.to_dict()
-            return answer, {"withheld": False, "estimate": plain(answer.to_dict()), "n": n}
+            about = {"n": n, "interval_kind": answer.interval_kind, "final": final, "planned": int(people)}
+            return answer, {"withheld": False, "estimate": plain(answer.to_dict())} | about
 
         found = self._computed("answer", identifier, compute)
         return (found, found.to_dict()) if isinstance(found, Withheld) else found
@@ -145,7 +160,7 @@ class Results:
         n = sum(int(one["n"]) for one in rounds)
         if n < row["minimum"]:
             return early(row, n)
-        key = (identifier, what, len(rounds), n)
+        key = (identifier, what, len(rounds), n, bool(row["finished"]))
         with self._computing.setdefault(identifier, threading.Lock()), single_thread():  # others wait for this one
             if key not in self._kept:
                 found = compute(row, rounds, n)
@@ -154,6 +169,12 @@ class Results:
                 self._kept[key] = found
             kept: Found = self._kept[key]
             return kept
+
+
+def is_final(row: RowMapping, n: int) -> bool:
+    """Return whether a campaign was closed at the number of people that it expected, so that one look is all it had."""
+    people = row["participants"]
+    return bool(row["finished"]) and people is not None and abs(n - people) <= NEAR * people
 
 
 def early(row: RowMapping, n: int) -> Withheld:

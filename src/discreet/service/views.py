@@ -13,6 +13,7 @@ from discreet.service import charts
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
 from discreet.service.results import Results, Withheld
+from discreet.text import THIN_SPACE, thousands
 
 MOST_ROWS = 40
 """How many categories are shown; the others are in the export."""
@@ -25,9 +26,14 @@ _STEPS = 48
 def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[str, Any]:
     """Return everything that the dashboard of one campaign shows."""
     progress, answer = campaigns.progress(identifier), results.answer(identifier)
+    panel = (
+        withheld(answer)
+        if isinstance(answer, Withheld)
+        else shown(answer) | {"looks": _looks(answer, results.estimate(identifier), progress)}
+    )
     fit: dict[str, Any] = {"alarm": False, "channels": []} | results.fit(identifier)
     return progress | {
-        "answer": withheld(answer) if isinstance(answer, Withheld) else shown(answer),
+        "answer": panel,
         "fit": fit,
         "doubts": [one for one in fit["channels"] if one["alarm"]],
         "times": f"{math.exp(progress['epsilon']):.3g}",
@@ -55,6 +61,19 @@ def shown(answer: Answer) -> dict[str, Any]:
         "method": answer.method,
         "assumed": list(answer.assumed),
     }
+
+
+def _looks(answer: Answer, found: dict[str, Any], progress: dict[str, Any]) -> str:
+    """Say whether the intervals hold for repeated looks, and what closing the campaign does to them."""
+    expected = f"{thousands(found['planned'], THIN_SPACE)} expected answers"
+    if answer.interval_kind == "watched":
+        if progress["state"] == "finished" and progress["participants"] is not None:
+            return f"These intervals hold however often you looked: the campaign was not closed at its {expected}."
+        later = f" They become narrower if you close the campaign at its {expected}."
+        return "These intervals hold however often you look." + (later if progress["participants"] is not None else "")
+    if found["final"]:
+        return f"The campaign was closed at its {expected}: these intervals are those of one look, at the end."
+    return "These intervals hold for one look, at the end: whoever looks again and again will see some that miss."
 
 
 @singledispatch
