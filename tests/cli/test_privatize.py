@@ -51,6 +51,15 @@ def test_quantiles(people, tmp_path):
     assert "quantile 0.75" in run("estimate", out).stdout
 
 
+@pytest.mark.needs("scipy")
+def test_a_mean_in_two_rounds(people, tmp_path):
+    asked = ("--column", "wage", "--ask", "mean", "--low", 0, "--high", 80_000, "--epsilon", 2, "--rounds", 2)
+    made = found("privatize", people, *asked, "--out", tmp_path / "r.parquet")
+    assert made["questions"]["wage"]["method"] == "aaa"
+    assert made["questions"]["wage"]["people"] == 20_000
+    assert "pilot_reports" in found("estimate", tmp_path / "r.parquet")["answers"]["wage"]["details"]
+
+
 @pytest.mark.parametrize(("budget", "each"), [("split", 0.5), ("sample", 1.0)])
 def test_several_columns(people, tmp_path, budget, each):
     out = tmp_path / "r.csv"

@@ -456,6 +456,28 @@ def test_plans_of_several_channels_and_rounds(make):
     assert mean == pytest.approx(np.clip(PEOPLE.column("wage").drop_null().to_numpy(), 0, 100).mean(), abs=8)
 
 
+@pytest.mark.needs("scipy")
+@pytest.mark.parametrize("budget", ["split", "sample"])
+def test_a_plan_of_two_rounds_means_the_same_on_every_driver(tmp_path, budget):
+    """Simulation, frames and files divide the same people in the same way: by how many there are."""
+    people = PEOPLE.slice(0, 600)
+    plan = dc.Mean(WAGE, epsilon=2, rounds=2)
+    questions = {"wage": plan} | ({"drink": THREE["drink"]} if budget == "sample" else {})
+    asked = plan.expecting(600 // len(questions)).round([])
+    assert asked.share != plan.round([]).share
+    simulated = dc.simulate(plan, np.full(600 // len(questions), 20.0), seed=1)
+    assert simulated.details["pilot_reports"] == round(asked.share * (600 // len(questions)))
+    frame = privatize_frame(people, questions, budget=budget, epsilon=4)
+    pa.csv.write_csv(people, tmp_path / "p.csv")
+    privatize_file(tmp_path / "p.csv", tmp_path / "r.parquet", questions, budget=budget, epsilon=4)
+    for table in (frame, pq.read_table(tmp_path / "r.parquet")):
+        reports = Reports.of_schema(table.schema)
+        first = reports.rounds["wage"][0]
+        assert first.share == asked.share
+        assert first.channels[0].mechanism == asked.channels[0].mechanism
+        assert reports.collection.questions["wage"].to_dict() == plan.expecting(600 // len(questions)).to_dict()
+
+
 # -- the two functions that other engines reuse ----------------------------------------------------------
 
 

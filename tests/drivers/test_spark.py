@@ -231,6 +231,14 @@ def test_two_rounds_of_a_real_plan(people, tmp_path):
     assert answer.value == pytest.approx(833, rel=0.3)
 
 
+@pytest.mark.slow
+def test_a_mean_in_two_rounds_divides_people_as_every_driver_does(people, tmp_path):
+    plan = dc.Mean(WAGE, epsilon=2, rounds=2)
+    made = privatize_frame(people, {"wage": plan}, str(tmp_path / "r"))
+    assert reports_of(made).collection.questions["wage"].to_dict() == plan.expecting(people.count()).to_dict()
+    assert estimate_frame(made)["wage"].n == PRESENT
+
+
 def test_a_cluster_must_be_able_to_tell_people_apart(people, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.drivers.spark.is_local", lambda context: False)
     with pytest.raises(DiscreetError, match="name the column that tells people apart, or call setCheckpointDir"):

@@ -1,6 +1,7 @@
 """Campaigns: their rounds, days, answers and end."""
 
 import datetime
+import math
 import time
 
 import numpy as np
@@ -110,6 +111,15 @@ def test_a_first_round_with_too_few_reports_for_a_quantile_stays_open(collector)
     with pytest.raises(CollectorError, match="round 1 of a quantile needs at least 36 reports at epsilon 1, not 20"):
         campaign.close_round()
     assert "must be at least 469" in campaign.estimate()["reason"]
+
+
+@pytest.mark.needs("scipy")
+def test_a_mean_of_two_rounds_divides_people_as_every_driver_does(collector):
+    plan = dc.Mean(dc.Interval(0, 100), epsilon=2, rounds=2)
+    campaign = collector.collector().create(plan, "Two rounds", minimum=10, people=600)
+    progress = campaign.progress()
+    assert progress["plan"] == plan.expecting(600).to_dict()
+    assert progress["rounds"][0]["target"] == math.ceil(plan.expecting(600).round([]).share * 600)
 
 
 def test_several_answers_per_person(collector):

@@ -22,6 +22,8 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "discreet privatize data.parquet --column wage --ask mean --low 0 --high 500000 --epsilon 1 "
             "--out reports.parquet",
+            "discreet privatize data.parquet --column wage --ask mean --low 0 --high 500000 --epsilon 2 --rounds 2 "
+            "--out reports.parquet",
             "discreet privatize data.csv --column drink --ask frequency --labels tea,coffee,water --epsilon 1 "
             "--out reports.csv",
             "discreet privatize data.parquet --column wage --ask quantile --quantile 0.5 --low 0 --high 500000 "
@@ -59,6 +61,10 @@ def privatize(
     ] = None,
     plan: Annotated[Path | None, typer.Option(help="JSON file with a plan for each column.", dir_okay=False)] = None,
     method: Annotated[str, typer.Option(help="Mechanism or method to use.")] = "auto",
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="How many rounds the plan may take; a mean of 2 asks a few people first, for less noise."),
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Another option of the plan; may be repeated.", metavar="KEY=VALUE")
     ] = None,
@@ -78,7 +84,8 @@ def privatize(
     """
     from discreet.drivers.files import privatize_file
 
-    options = parse_options(option or []) | ({} if step is None else {"step": step})
+    named = {"step": step, "rounds": rounds}
+    options = parse_options(option or []) | {name: value for name, value in named.items() if value is not None}
     if ask in ("quantile", "quantiles") and not quantile:
         raise DiscreetError(f"--ask {ask} needs --quantile: give the share, such as --quantile 0.5 for the median")
     if quantile:

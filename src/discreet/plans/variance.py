@@ -5,24 +5,34 @@
 
 [square-wave, section 6.1, for mean mechanisms.] E (x - m)^2 = variance + (mean - m)^2, and s^2 is what the last term is
 on average. The papers leave it in; it matters only with few people. Each person answers once, with the whole epsilon.
+With few people (mean - m)^2 itself varies, too: it is s^2 times a chi-squared number, and the interval is that of the
+sum of both errors, e N(0, 1) + s^2 (N(0, 1)^2 - 1).
 """
 
+import math
 from dataclasses import replace
 from functools import cached_property, partial
+from statistics import NormalDist
 from typing import Any
+
+import numpy as np
 
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.families import Numeric
-from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import SquaredDeviation
-from discreet.plans.mean.decoding import decoded_mean
+from discreet.plans.mean.decoding import Average, decoded_mean, sample_variance
 from discreet.plans.mean.plan import best_mean_mechanism
 from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
 
 METHODS = ("distribution", "two-round")
+NODES = np.linspace(0, 6, 151)
+WEIGHTS = np.exp(-(NODES**2) / 2) * np.where(NODES > 0, 1.0, 0.5)
+WEIGHTS /= WEIGHTS.sum()
+"""Half of a standard normal number: averages over it are sums of ``WEIGHTS`` times the value at ``NODES``."""
 
 
 class Variance(Plan[NumberAnswer]):
@@ -124,7 +134,7 @@ averaged : optional
         if not history:
             return Round(1, (Channel("number", self._source, self.domain),), share=0.5)
         if len(history) == 1:
-            mean, _ = decoded_mean(history[0].numeric("number"), history[0].tally("number"))
+            mean = decoded_mean(history[0].numeric("number"), history[0].tally("number")).value
             squares = SquaredDeviation(self.domain, self.domain.decode(min(max(mean, -1.0), 1.0)))
             return Round(2, (Channel("square", self._source, squares),))
         return None
@@ -140,12 +150,11 @@ averaged : optional
         squares, source = history[1].round.channel("square").encoder, history[1].numeric("square")
         if not isinstance(squares, SquaredDeviation):
             raise DiscreetError("the second round of a variance asks for squared deviations; this one does not")
-        _, error = decoded_mean(history[0].numeric("number"), first)
-        mean, spread = decoded_mean(source, second)
-        value = squares.decode(mean) - (error * self.domain.width / 2) ** 2
-        standard_error = spread * squares.largest / 2
+        centre = sample_variance(history[0].numeric("number"), first) * (self.domain.width / 2) ** 2
+        found, scale = decoded_mean(source, second), squares.largest / 2
+        value = squares.decode(found.value) - centre
         most = self.domain.width**2 / 4
-        ends = partial(_within, value, standard_error, most)
+        ends = partial(_within, value, found, scale, centre, most)
         return NumberAnswer(
             question=self.question,
             value=min(max(value, 0.0), most),
@@ -159,7 +168,10 @@ averaged : optional
                 f"values outside {self.domain} count as its nearest end",
                 "the people of both rounds are random samples of the same population",
             ),
-            details={"standard_error": standard_error, "centre": squares.centre},
+            details={
+                "standard_error": math.sqrt((found.error * scale) ** 2 + 2 * centre**2),
+                "centre": squares.centre,
+            },
         )
 
     def watch(self, history: History, people: int) -> NumberAnswer:
@@ -170,6 +182,39 @@ averaged : optional
         return answer.widened(count, history[1].n / (count * (1 - history[0].round.share)))  # round two answers
 
 
-def _within(value: float, standard_error: float, most: float, level: float) -> tuple[float, float]:
-    low, high = normal_interval(value, standard_error, level)
-    return min(max(low, 0.0), most), min(max(high, 0.0), most)
+def _within(
+    value: float, found: Average, scale: float, centre: float, most: float, level: float
+) -> tuple[float, float]:
+    error = found.margin(level) * scale / NormalDist().inv_cdf(0.5 + level / 2)
+    below, above = centred_quantiles(error, centre, level)
+    return min(max(value - above, 0.0), most), min(max(value - below, 0.0), most)
+
+
+def centred_quantiles(error: float, centre: float, level: float) -> tuple[float, float]:
+    """Return between which two numbers ``error`` Z + ``centre`` (Z'^2 - 1) lies, Z and Z' standard normal.
+
+    Examples
+    --------
+    >>> (
+    ...     [round(end, 3) for end in centred_quantiles(1.0, 0.0, 0.95)],
+    ...     [round(end, 2) for end in centred_quantiles(0.01, 1.0, 0.95)],
+    ... )
+    ([-1.96, 1.96], [-1.0, 4.02])
+    """
+    shifts = centre * (NODES**2 - 1)
+
+    def below(end: float) -> float:
+        if not error > 0:
+            return float(WEIGHTS @ (shifts <= end))
+        return math.fsum(
+            w * 0.5 * math.erfc((s - end) / error * 0.5**0.5) for w, s in zip(WEIGHTS, shifts, strict=True)
+        )
+
+    def quantile(share: float) -> float:
+        low, high = -centre - 9 * error, float(shifts.max()) + 9 * error
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if below(middle) < share else (low, middle)
+        return (low + high) / 2
+
+    return quantile(0.5 - level / 2), quantile(0.5 + level / 2)

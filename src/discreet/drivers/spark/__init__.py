@@ -92,6 +92,9 @@ def privatize_frame(
         raise DiscreetError(f"out must be a folder that does not exist yet, not {out!r}")
     target = os.fspath(out)
     _check_columns(frame, collection, person)
+    if collection.divides:
+        with explained(target):
+            collection = collection.expecting(frame.count())
     stage = collection.stage()
     if stage is None:
         raise DiscreetError("the questions have no round to ask")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from discreet.drivers.tables.stage import Stage
 
 BUDGETS = ("split", "sample")
+MANY = 1 << 30
+"""More people than any plan needs; one that would ask so many as it asks any number need not know the number."""
 Budget = Fraction | float | str | None
 """The most that a person may spend in all; None: what the only question costs."""
 
@@ -103,6 +105,26 @@ class Collection:
         several = len(self.questions) > 1 and self.budget == "sample"
         how = f"; each person answers 1 of {len(self.questions)}" if several else ""
         return f"<collection: {asked}{how}, epsilon {shown(self.epsilon)} in all>"
+
+    @property
+    def divides(self) -> bool:
+        """Whether some plan divides people into rounds by how many there are."""
+        return any(plan.expecting(MANY).to_dict() != plan.to_dict() for plan in self.questions.values())
+
+    def expecting(self, people: int) -> "Collection":
+        """Return the collection for this many people, as a simulation or a campaign of the same plans would ask them.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Mean(dc.Interval(0, 100), epsilon=2, rounds=2)
+        >>> asked = Collection({"age": plan}).expecting(10_000).questions["age"].round([])
+        >>> asked.share == plan.expecting(10_000).round([]).share
+        True
+        """
+        each = people // len(self.questions) if self.budget == "sample" else people
+        questions = {name: plan.expecting(max(each, 1)) for name, plan in self.questions.items()}
+        return Collection(questions, self.budget, self.epsilon)
 
     def stage(self, previous: "Reports | None" = None, tallies: Mapping[str, Tally] | None = None) -> "Stage | None":
         """Return the next stage, or None when every question has had its rounds."""

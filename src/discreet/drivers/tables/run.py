@@ -47,6 +47,8 @@ def collect(
         Where several stages are spooled; in memory unless given.
     """
     key = new_assignment(entropy)
+    if collection.divides:
+        collection = collection.expecting(sum(batch.num_rows for batch in batches()))
     stage = collection.stage()
     if stage is None:
         raise DiscreetError("the questions have no round to ask")

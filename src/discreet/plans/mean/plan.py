@@ -8,7 +8,7 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError, MissingExtra
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import entries, mechanism
-from discreet.plans.answers import NumberAnswer, normal_interval
+from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
 from discreet.plans.encoders import asked_domain
 from discreet.plans.mean.adaptive import Adaptive
@@ -172,9 +172,9 @@ def mean_answer(plan: Plan[Any], answered: Answered, key: str) -> NumberAnswer:
     """Return the mean of one channel's reports in its domain's units."""
     source, tally = answered.numeric(key), answered.tally(key)
     domain = asked_domain(answered.round.channel(key).encoder)
-    mean, error = decoded_mean(source, tally)
-    value, scale = domain.decode(mean), domain.width / 2
-    ends = partial(normal_interval, value, error * scale)
+    found = decoded_mean(source, tally)
+    value, scale = domain.decode(found.value), domain.width / 2
+    ends = partial(found.ends, value, scale)
     return NumberAnswer(
         question="mean",
         value=value,
@@ -185,7 +185,10 @@ def mean_answer(plan: Plan[Any], answered: Answered, key: str) -> NumberAnswer:
         epsilon=plan.epsilon,
         method=source.name,
         assumed=(f"values outside {domain} count as its nearest end", RANDOM_SAMPLE),
-        details={"standard_error": error * scale, "influence_of_one_false_report": source.influence * scale / tally.n},
+        details={
+            "standard_error": found.error * scale,
+            "influence_of_one_false_report": source.influence * scale / tally.n,
+        },
     )
 
 
