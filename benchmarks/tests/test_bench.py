@@ -14,7 +14,7 @@ from discreet import compiling
 from discreet.cli import app
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import entries, mechanism
-from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, page, run
+from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, merged, numeric_accuracy, page, run
 from discreet_benchmarks.peers import Peers, interpreter
 from discreet_benchmarks.rows import MEANING, PER_REPORT, Missing, Row, Settings
 from discreet_benchmarks.scaling import slope
@@ -77,6 +77,34 @@ def test_means_stand_beside_closed_forms(small):
     assert rows["mean epsilon=1"]["best_peer"] == pytest.approx(4.2890, abs=1e-4)  # FACTS: HM at epsilon 1
     assert rows["mean epsilon=4"]["ratio_to_best_peer"] > 1.5
     assert rows["mean epsilon=2"]["ratio_to_floor"] is None  # our own mechanism would be no floor
+
+
+def test_means_by_default_beat_the_usual_ones(small):
+    rows = [row for row in small[0]["rows"] if row["name"].startswith("mean ")]
+    assert len(rows) == 8
+    assert all(row["peer_target"] == 1 and row["meets"] for row in rows)
+    assert numeric_accuracy.usual_variances(2.0)["Duchi"] == pytest.approx(mechanism("duchi", 2.0).worst_case_variance)
+    x = np.linspace(-1, 1, 5)
+    for name, ours in {"Duchi": "duchi", "piecewise": "piecewise", "hybrid": "hybrid"}.items():
+        exact = float(np.mean(mechanism(ours, 2.0).variance(x)))
+        assert numeric_accuracy.usual_variances(2.0, x)[name] == pytest.approx(exact, rel=2e-3)
+
+
+def test_a_part_can_be_measured_again_without_losing_the_others(small):
+    found = small[0]
+    row = found["rows"][0]
+    before = found | {"rows": [row | {"ours": 1.0}, row | {"name": "client old"}, row | {"part": "files"}]}
+    shown = merged(before, found | {"only": ["mechanisms:duchi"]})
+    names = [(row["part"], row["name"]) for row in shown["rows"]]
+    assert names[0] == ("mechanisms", "client old")
+    assert ("files", "client duchi") in names
+    assert names.count(("mechanisms", "client duchi")) == 1
+    assert next(r for r in shown["rows"] if r["name"] == "client duchi") == row
+    assert shown["notes"][-1].endswith("mechanisms:duchi")
+    assert merged(shown, found | {"only": ["mechanisms:duchi"]})["notes"] == shown["notes"]
+    assert ("mechanisms", "client old") not in {
+        (row["part"], row["name"]) for row in merged(before, found | {"only": ["mechanisms"]})["rows"]
+    }
 
 
 def test_the_report_is_one_file_that_fetches_nothing(small):
@@ -195,7 +223,7 @@ def test_what_fails_is_said_and_the_rest_is_measured(monkeypatch, tmp_path):
     def fails():
         raise DiscreetError("a process ended")
 
-    monkeypatch.setattr(accuracy, "tasks", lambda settings: {"frequencies": fails, "means": accuracy.means})
+    monkeypatch.setattr(accuracy, "tasks", lambda settings: {"frequencies": fails, "means": numeric_accuracy.means})
     done = invoke("--quick", "--json", "--no-peers", "--only", "accuracy", "--out", str(tmp_path))
     assert done.exit_code == 1
     found = json.loads(done.stdout)

@@ -14,11 +14,11 @@ from discreet.extras import has
 from discreet.text import listed
 from discreet_benchmarks.rows import MEANING, Missing, Row, Settings, Task, circumstances, load
 
-__all__ = ["PARTS", "chosen", "run"]
+__all__ = ["PARTS", "chosen", "merged", "run"]
 
 PARTS = {
     "mechanisms": "Clients and servers of every mechanism",
-    "accuracy": "Accuracy of frequencies and means",
+    "accuracy": "Accuracy of frequencies, means and distributions",
     "distributions": "Reconstruction of distributions",
     "programmes": "Linear programmes",
     "files": "Parquet files",
@@ -104,4 +104,26 @@ def run(
         "rows": [row.to_dict() for row in rows],
         "failed": failed,
         "misses": [row.name for row in rows if row.meets is False],
+    }
+
+
+def merged(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return published results with the rows of a later run of some parts or tasks in place of the old ones.
+
+    A part that was measured as a whole loses its old rows. Date and machine stay those of the published run; a note
+    says what was measured again.
+    """
+    whole = {name for name in found["only"] if ":" not in name}
+    fresh = {(row["part"], row["name"]): row for row in found["rows"]}
+    kept = [row for row in before["rows"] if row["part"] not in whole and (row["part"], row["name"]) not in fresh]
+    rows = [row for part in PARTS for row in (*kept, *fresh.values()) if row["part"] == part]
+    again = f"Measured again on {found['date']} with discreet {found['version']}: {', '.join(found['only'])}"
+    what = again.partition(": ")[2]
+    old = [note for note in before["notes"] if not (note.startswith("Measured again") and note.endswith(f": {what}"))]
+    return before | {
+        "meaning": found["meaning"],
+        "notes": [*old, again],
+        "rows": rows,
+        "failed": [*before["failed"], *(name for name in found["failed"] if name not in before["failed"])],
+        "misses": [row["name"] for row in rows if row["meets"] is False],
     }

@@ -1,14 +1,12 @@
-"""Accuracy: errors of frequencies beside the peers' at equal epsilon and people; exact variances of means.
+"""Accuracy: errors of frequencies beside the peers' at equal epsilon and people; means and distributions.
 
 Frequencies: the same people (Zipf) answer ours and theirs, each with its own noise, and the squared errors are averaged
 over categories and repeats. Raw estimates of the same mechanism must agree, with each other and with the exact
 variance: this checks that the peers do the same thing. The post-processing differs. The peers' EM stops after 10 000
 iterations, long before it has converged if there are many categories: it stays near its start, equal frequencies, which
-helps where the truth is near them. Means: no peer has any, so ours are compared with the closed forms of the usual
-mechanisms.
+helps where the truth is near them. Means and distributions, which no peer has, are in `numeric_accuracy`.
 """
 
-import math
 from collections import defaultdict
 from functools import partial
 from typing import Any
@@ -18,7 +16,7 @@ import numpy as np
 from discreet.domains import Categories
 from discreet.errors import DiscreetError
 from discreet.plans.frequency import POST, Frequency, oracle_frequencies
-from discreet.plans.mean.plan import best_mean_mechanism
+from discreet_benchmarks import numeric_accuracy
 from discreet_benchmarks.rows import Row, Settings, Task
 from discreet_papers import mechanisms
 
@@ -48,7 +46,7 @@ def tasks(settings: Settings) -> dict[str, Task]:
     found: dict[str, Task] = {
         f"frequencies-{size}-{n}": partial(frequencies, settings, zipf(size, n), repeats) for size, n, repeats in crowds
     }
-    return found | {"means": means}
+    return found | numeric_accuracy.tasks(settings)
 
 
 def zipf(size: int, people: int) -> Any:
@@ -137,41 +135,3 @@ def _best(found: dict[tuple[str, str], float]) -> tuple[float | None, str | None
 
 def _kinds(others: dict[tuple[str, str, str], float], name: str) -> dict[str, Any]:
     return {"peers": {f"{peer}, {kind}": e for (o, peer, kind), e in others.items() if o == name}}
-
-
-def usual_variance(epsilon: float) -> tuple[float, str]:
-    """Return the least worst-case variance of Laplace, Duchi, piecewise and hybrid on [-1, 1], and whose it is.
-
-    Examples
-    --------
-    >>> variance, name = usual_variance(1.0)
-    >>> f"{variance:.4f}", name
-    ('4.2890', 'hybrid')
-    """
-    c, h = math.exp(epsilon), math.exp(epsilon / 2)
-    duchi = ((c + 1) / (c - 1)) ** 2
-    forms = {
-        "Laplace": 8 / epsilon**2,
-        "Duchi": duchi,
-        "piecewise": 4 * h / (3 * (h - 1) ** 2),
-        # piecewise with probability 1 - e^(-epsilon/2), Duchi otherwise [Wang et al. 2019, section III]
-        "hybrid": (h + 3) / (3 * h * (h - 1)) + duchi / h if epsilon > 0.61 else duchi,
-    }
-    name = min(forms, key=lambda form: forms[form])
-    return forms[name], name
-
-
-def means() -> list[Row]:
-    """Compare exact worst-case variances of one report."""
-    rows = []
-    for epsilon in (0.5, 1.0, 2.0, 4.0):
-        chosen = best_mean_mechanism(epsilon)
-        usual, name = usual_variance(epsilon)
-        rows.append(
-            Row(
-                PART, f"mean epsilon={epsilon:g}", "accuracy", "worst-case variance", chosen.worst_case_variance,
-                usual, f"{name}, closed form",
-                note=f"{chosen.name}, {chosen.certificate.bits} bits per report; exact, not simulated",
-            )
-        )  # fmt: skip
-    return rows

@@ -53,7 +53,11 @@ def bench(
         "out/bench"
     ),
     publish: Annotated[
-        bool, typer.Option("--publish", help="Also write the results and the page into docs/ of this clone.")
+        bool,
+        typer.Option(
+            "--publish",
+            help="Also write the results and the page into docs/ of this clone; with --only, in place of the old rows.",
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -65,7 +69,7 @@ def bench(
     """
     if context.invoked_subcommand is not None:
         return
-    from discreet_benchmarks import chosen, run
+    from discreet_benchmarks import chosen, merged, run
     from discreet_benchmarks.page import html, markdown
     from discreet_benchmarks.rows import Settings
 
@@ -85,8 +89,10 @@ def bench(
     (out / "bench.json").write_text(text, "utf-8")
     (out / "report.html").write_text(html(found), "utf-8")
     if publish:
-        (Path("docs") / "results" / "bench.json").write_text(text, "utf-8")
-        (Path("docs") / "benchmarks.md").write_text(markdown(found), "utf-8")
+        results = Path("docs") / "results" / "bench.json"
+        shown = merged(json.loads(results.read_text("utf-8")), found) if names and results.is_file() else found
+        results.write_text(json.dumps(shown, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8")
+        (Path("docs") / "benchmarks.md").write_text(markdown(shown), "utf-8")
     if as_json:
         show_json(found)
     else:
