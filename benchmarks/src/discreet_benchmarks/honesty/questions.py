@@ -18,6 +18,7 @@ from discreet.plans.distribution.plan import Distribution
 from discreet.plans.frequency import Frequency
 from discreet.plans.mean.plan import Mean
 from discreet.plans.mean.several import Means
+from discreet.plans.quantile import Quantile, Quantiles
 from discreet.plans.range_mean.plan import OPTIONS as RANGE_MEAN_METHODS
 from discreet.plans.range_mean.plan import RangeMean
 from discreet.plans.range_mean.several import RangeMeans
@@ -99,6 +100,14 @@ def _exact_mean(plan: Mean, column: Column, n: int) -> dict[str, float]:
     return {"mean": (noise + column.variance) / n}
 
 
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+def _median(column: Column) -> Target:
+    least, most = column.quantile(0.5)
+    return one("median", least, lambda answer: answer, most)
+
+
 def _rows(column: Column) -> People:
     """Return people with three attributes: the column, the column upside down, and both mixed; drawn once."""
     random = np.random.default_rng(ROWS)
@@ -147,6 +156,19 @@ QUESTIONS: dict[str, Question] = {
         lambda column, plan: [one("variance", column.variance, lambda answer: answer)],
         _values,
         peers=lambda method: [name for name in VARIANCE_METHODS if name != method],
+    ),
+    "quantile": Question(
+        _by_name(["auto"]) | {"two rounds": {"rounds": 2}, "one round": {"rounds": 1}, "sinh": {"scale": "sinh"}},
+        lambda column, epsilon, options: Quantile(column.domain, 0.5, epsilon, **options),
+        lambda column, plan: [_median(column)],
+        _values,
+        peers=lambda method: () if method == "one round" else ("one round",),
+    ),
+    "quantiles": Question(
+        _by_name(["auto"]),
+        lambda column, epsilon, options: Quantiles(column.domain, QUARTILES, epsilon, **options),
+        lambda column, plan: several_targets("quartiles", *zip(*map(column.quantile, QUARTILES), strict=True)),
+        _values,
     ),
     "range-mean": Question(
         _by_name(list(RANGE_MEAN_METHODS)) | {"two rounds": {"rounds": 2}},

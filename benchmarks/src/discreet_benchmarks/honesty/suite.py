@@ -34,7 +34,7 @@ FIELDS = (
     "coverage_bucketed", "relative_width", "rmse", "bias", "truth", "ratio", "ratio_to", "is_edge",
 )  # fmt: skip
 """What is published of a row, in this order."""
-SEVERAL = ("means", "range-means")
+SEVERAL = ("means", "quantiles", "range-means")
 """Plans of several numbers: each number is answered as by the plan of one, so fewer cells tell enough."""
 ROOMS = ("plans", "estimation", "mechanisms", "optimize", "operators")
 """The parts of discreet that answers depend on."""
@@ -58,7 +58,7 @@ def standing(half: Half = "reporting", size: str = "standard", place: Path | Non
     Examples
     --------
     >>> len(standing("choosing", "quick", Path("nowhere")))
-    40
+    52
     """
     if size not in ("quick", "standard", "full"):
         raise DiscreetError(f"size must be quick, standard or full, not {size!r}")

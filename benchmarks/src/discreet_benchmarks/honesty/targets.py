@@ -174,7 +174,8 @@ def category_parts(column: Labels) -> dict[str, AnyArray]:
     return {name: is_in for name, is_in in parts.items() if is_in.any()}
 
 
-def several_targets(name: str, truths: Any) -> list[Target]:
+def several_targets(name: str, truths: Any, most: Any = None) -> list[Target]:
     """Return the target of several numbers that are judged together."""
     truth = np.asarray(truths, dtype=np.float64)
-    return [Target(name, truth, lambda answer: (answer.value, answer.interval), truth)]
+    largest = truth if most is None else np.asarray(most, dtype=np.float64)
+    return [Target(name, truth, lambda answer: (answer.value, answer.interval), largest)]
