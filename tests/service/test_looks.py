@@ -38,8 +38,9 @@ def test_open_campaigns_are_watched_and_those_closed_at_their_number_are_final(c
     assert early["estimate"]["interval_kind"] == "watched"
     assert intervals(early["estimate"]) == intervals(expected(collector, campaign, plan, 2000))
     text = page(collector, campaign)
-    assert "These intervals hold however often you look." in text
-    assert "They become narrower if you close the campaign at its 2\u202f000 expected answers." in text
+    assert ("This interval holds" if plan is MEAN else "These intervals hold") + " however often you look." in text
+    assert "narrower if you close the campaign at its 2\u202f000 expected answers." in text
+    assert "of 2\u202f000 expected<" in text
     campaign.submit(np.repeat(values, 700), entropy=dc.Entropy.seeded(2))
     before = campaign.estimate()
     assert before["interval_kind"] == "watched"
@@ -49,9 +50,7 @@ def test_open_campaigns_are_watched_and_those_closed_at_their_number_are_final(c
     assert intervals(after["estimate"]) == intervals(expected(collector, campaign, plan))
     narrow, wide = (np.atleast_2d(intervals(found["estimate"]))[0] for found in (after, before))
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
-    assert "was closed at its 2\u202f000 expected answers: these intervals are those of one look" in page(
-        collector, campaign
-    )
+    assert "was closed at its 2\u202f000 expected answers: th" in page(collector, campaign)
 
 
 @pytest.mark.parametrize("reports", [600, 2400], ids=["early", "late"])
@@ -73,7 +72,7 @@ def test_a_campaign_that_expects_no_number_is_planned_for_a_stated_one(collector
     found = campaign.estimate()
     assert found["planned"] == UNPLANNED
     assert intervals(found["estimate"]) == intervals(expected(collector, campaign, MEAN, UNPLANNED))
-    assert "They become narrower" not in page(collector, campaign)
+    assert "become" not in page(collector, campaign)
     campaign.close_round()
     assert campaign.estimate()["interval_kind"] == "watched"  # nobody said beforehand where it would end
 

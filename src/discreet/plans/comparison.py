@@ -345,7 +345,7 @@ def same_frequencies(answers: Sequence[FrequencyAnswer]) -> TestResult:
 
 
 def _numbers(first: NumberAnswer, second: NumberAnswer, level: float) -> DifferenceAnswer:
-    value, interval = difference(first.value, _at_level(first, level), second.value, _at_level(second, level))
+    value, interval = difference(first.value, at_level(first, level), second.value, at_level(second, level))
     return DifferenceAnswer(
         value=value,
         interval=interval,
@@ -354,7 +354,7 @@ def _numbers(first: NumberAnswer, second: NumberAnswer, level: float) -> Differe
     )
 
 
-def _at_level(answer: NumberAnswer, level: float) -> tuple[float, float]:
+def at_level(answer: NumberAnswer, level: float) -> tuple[float, float]:
     """Return an answer's interval at another level: if it cannot be computed, its arms grow like those of a normal."""
     if level == answer.level:
         return answer.interval

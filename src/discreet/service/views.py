@@ -66,14 +66,20 @@ def shown(answer: Answer) -> dict[str, Any]:
 def _looks(answer: Answer, found: dict[str, Any], progress: dict[str, Any]) -> str:
     """Say whether the intervals hold for repeated looks, and what closing the campaign does to them."""
     expected = f"{thousands(found['planned'], THIN_SPACE)} expected answers"
-    if answer.interval_kind == "watched":
-        if progress["state"] == "finished" and progress["participants"] is not None:
-            return f"These intervals hold however often you looked: the campaign was not closed at its {expected}."
-        later = f" They become narrower if you close the campaign at its {expected}."
-        return "These intervals hold however often you look." + (later if progress["participants"] is not None else "")
+    is_planned, is_one = progress["participants"] is not None, isinstance(answer, NumberAnswer)
+    hold, become, are = (
+        ("This interval holds", "It becomes", "this interval is that")
+        if is_one
+        else ("These intervals hold", "They become", "these intervals are those")
+    )
     if found["final"]:
-        return f"The campaign was closed at its {expected}: these intervals are those of one look, at the end."
-    return "These intervals hold for one look, at the end: whoever looks again and again will see some that miss."
+        return f"The campaign was closed at its {expected}: {are} of one look, at the end."
+    if answer.interval_kind == "fixed":
+        return f"{hold} for one look, at the end: whoever looks again and again will see some that miss."
+    if progress["state"] == "finished" and is_planned:
+        return f"{hold} however often you looked: the campaign was not closed at its {expected}."
+    later = f" {become} narrower if you close the campaign at its {expected}."
+    return f"{hold} however often you look." + (later if is_planned else "")
 
 
 @singledispatch

@@ -3,19 +3,19 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from discreet.arrays import AnyArray, Floats
 from discreet.errors import DiscreetError
-from discreet.estimation.comparing import TestResult, sidak
+from discreet.estimation.comparing import TestResult
 from discreet.estimation.pooling import FEWEST, pool
 from discreet.plans.answers import Answer, NumberAnswer, leading, normal_interval
 from discreet.plans.comparison import (
     DifferenceAnswer,
     DifferencesAnswer,
+    at_level,
     compare,
     compare_all,
     differ,
@@ -119,12 +119,11 @@ class GroupsAnswer(Answer):
     def simultaneous(self) -> "GroupsAnswer":
         """Return the same numbers with intervals that hold for all groups together."""
         numbers = self.numbers("simultaneous intervals")
-        wider = sidak(self.level, len(numbers)) / NormalDist().inv_cdf(0.5 + self.level / 2)
-        made: dict[Any, Answer] = {}
-        for label, one in numbers.items():
-            low, high = one.interval
-            interval = (one.value - wider * (one.value - low), one.value + wider * (high - one.value))
-            made[label] = replace(one, interval=interval, ends=None, family=len(numbers))
+        each = self.level ** (1 / len(numbers))  # Sidak: groups are independent of each other
+        made: dict[Any, Answer] = {
+            label: replace(one, interval=at_level(one, each), ends=None, family=len(numbers))
+            for label, one in numbers.items()
+        }
         return replace(self, groups=made, assumed=(*self.assumed, "the intervals of all groups hold together"))
 
     @property

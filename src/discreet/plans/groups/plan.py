@@ -8,14 +8,15 @@ because one mechanism for all keeps groups comparable, and an empty group cannot
 A public label travels beside the report and is *not* private. Keep groups so large that a label identifies nobody.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 from discreet.domains import Categories
 from discreet.errors import DiscreetError, MissingExtra
 from discreet.plans.answers import Answer
-from discreet.plans.base import Answered, Channel, History, Plan, Round
+from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
 from discreet.plans.groups.answer import GroupsAnswer
 from discreet.plans.rows import Labelled, Rows, read_pairs
 from discreet.tallies import Tally
@@ -99,6 +100,17 @@ class Groups(Plan[GroupsAnswer]):
 
     def estimate(self, history: History) -> GroupsAnswer:
         """Return the answer of each group that has enough reports."""
+        return self._answered(history, self.plan.estimate)
+
+    def watch(self, history: History, people: int) -> GroupsAnswer:
+        """Return the answers with intervals that hold however often one looks; see `Plan.watch`.
+
+        Each group is expected to have the same number of people. Where it has not, its interval is wider.
+        """
+        each = max(1, checked_people(people) // self.by.size)
+        return self._answered(history, partial(self.plan.watch, people=each))
+
+    def _answered(self, history: History, answer: Callable[[History], Answer]) -> GroupsAnswer:
         groups: dict[Any, Answer] = {}
         too_few: dict[Any, str] = {}
         counts: dict[str, int] = {}
@@ -106,7 +118,7 @@ class Groups(Plan[GroupsAnswer]):
             own = [_of_group(answered, label) for answered in history]
             counts[str(label)] = sum(answered.n for answered in own)
             try:
-                groups[label] = self.plan.estimate(own)
+                groups[label] = answer(own)
                 counts[str(label)] = groups[label].n  # people, where each gives several reports
             except MissingExtra:
                 raise
@@ -126,6 +138,7 @@ class Groups(Plan[GroupsAnswer]):
             method=self.method,
             assumed=assumed,
             details={"n": counts},
+            interval_kind=first.interval_kind,
         )
 
 
