@@ -114,6 +114,8 @@ def anybody(source: Numeric) -> Floats:
 
 def sample_variance(source: Numeric, tally: Tally) -> float:
     """Return the variance of the mean of the decoded reports, without bias: s^2 / n."""
+    if tally.n < 2:
+        raise DiscreetError(f"a mean with its interval needs at least 2 reports, not {tally.n}")
     mean = float(tally.counts @ source.values) / tally.n
     return float(tally.counts @ np.square(source.values - mean)) / (tally.n - 1) / tally.n
 
