@@ -1,13 +1,16 @@
 import json
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.mechanisms.registry import entries
+from discreet.plans.base import Answered
 from discreet.plans.frequency import best_oracle
 from discreet.plans.registry import read_plan
+from discreet.tallies import Tally
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
 TRUE = np.array([0.4, 0.3, 0.15, 0.1, 0.05, 0.0])
@@ -58,6 +61,61 @@ def test_the_estimate_is_usable():
     assert "reports" in repr(estimate)
     with pytest.raises(dc.DiscreetError, match="'z'"):
         estimate["z"]
+
+
+def variance_by_enumeration(oracle, truth):
+    """Variance of one person's estimates, summed over everything they may hold and report."""
+    matrix = oracle.matrix()
+    supported = np.array([oracle.supports(np.arange(oracle.alphabet), v) for v in range(oracle.size)])
+    decoded = (supported - oracle.q) / (oracle.p - oracle.q)
+    law = truth @ matrix
+    assert decoded @ law == pytest.approx(truth)
+    return decoded**2 @ law - truth**2
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95])
+@pytest.mark.parametrize("method", ["randomized-response", "hadamard-response", "projective-geometry"])
+def test_intervals_have_the_exact_width(method, level):
+    plan = dc.Frequency(dc.Categories(LABELS), epsilon=1.0, method=method, level=level)
+    oracle = plan.round([]).channels[0].mechanism
+    n = 10**9
+    # Counts as expected, so that the estimate is the truth and nothing is left to chance.
+    counts = np.rint(n * (TRUE @ oracle.matrix())).astype(np.int64)
+    answer = plan.estimate([Answered(plan.round([]), {"all": Tally(oracle.id, int(counts.sum()), counts)})])
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    errors = np.sqrt(variance_by_enumeration(oracle, TRUE) / n)
+    assert answer.raw == pytest.approx(TRUE, abs=1e-7)
+    assert answer.standard_errors == pytest.approx(errors, rel=1e-4)
+    assert (answer.intervals[:5, 1] - answer.intervals[:5, 0]) / (2 * z) == pytest.approx(errors[:5], rel=1e-4)
+    assert answer.intervals[5, 1] == pytest.approx(answer.raw[5] + z * errors[5], abs=1e-4 * errors[5])
+
+
+def test_the_largest_of_many_have_intervals_that_allow_for_it():
+    size, n = 300, 3000
+    truth = 1 / np.arange(20, size + 20)
+    truth /= truth.sum()
+    plan = dc.Frequency(dc.Categories(range(size)), epsilon=1)
+    plain, listed = [], []
+    for seed in range(60):
+        answer = dc.simulate(plan, np.arange(size), people=n, weights=truth, seed=seed)
+        top = answer.top(10)
+        assert [row["raw"] for row in top] == sorted(answer.raw, reverse=True)[:10]
+        listed += [row["low"] <= truth[row["label"]] <= row["high"] for row in top]
+        plain += [answer[row["label"]]["low"] <= truth[row["label"]] <= answer[row["label"]]["high"] for row in top]
+    assert 0.93 < np.mean(listed) < 0.995
+    assert np.mean(plain) < 0.5  # what the selection costs
+
+
+def test_intervals_of_the_largest_at_their_ends():
+    answer = dc.simulate(dc.Frequency(dc.Categories(LABELS), epsilon=1), people(2000), seed=1)
+    assert sorted(answer.top(6), key=lambda row: row["label"]) == answer.rows()
+    together = answer.simultaneous()
+    first = together.top(1)[0]
+    assert (first["low"], first["high"]) == (together[first["label"]]["low"], together[first["label"]]["high"])
+    assert (answer.top(1)[0]["low"], answer.top(1)[0]["high"]) == pytest.approx((first["low"], first["high"]))
+    assert answer.first_cells(2) == [
+        (row["label"], f"{row['frequency']:.2%}", f"{row['low']:.2%} – {row['high']:.2%}") for row in answer.top(2)
+    ]
 
 
 @pytest.mark.parametrize(("epsilon", "largest"), [(0.5, 3), (1, 5), (2, 11), (3, 29)])

@@ -70,7 +70,7 @@ def _show(out: "Console", answer: "Answer", top: int) -> None:
     table.add_column("")
     for title in ("answer", f"{answer.level:.0%} interval"):
         table.add_column(title, justify="right")
-    for name, value, interval in cells[:top]:
+    for name, value, interval in answer.first_cells(top):
         table.add_row(escape(name), value, interval)
     out.print(table)
     if len(cells) > top:

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from discreet.arrays import AnyArray, Counts, Floats
+from discreet.arrays import AnyArray, Floats
 from discreet.estimation.simplex import norm_sub
 from discreet.estimation.tails import gamma_probabilities
 
@@ -40,7 +40,7 @@ CAUTION = 6.0
 """The prior is trusted as much as Norm-Sub once the data tell this many categories apart, besides the first three."""
 
 
-def shrink(counts: Counts, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
+def shrink(counts: AnyArray, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
     """Return frequencies by empirical Bayes and, as far as the data say little about a prior, by Norm-Sub.
 
     The result is a weighted mean of both. The weight of Norm-Sub is 6 / (6 + k), where k is how many categories the
@@ -61,7 +61,7 @@ def shrink(counts: Counts, n: int, p: float, q: float, dispersion: float = 1.0) 
     return np.asarray(weight * plain + (1 - weight) * posterior_means(counts, n, p, q, dispersion))
 
 
-def posterior_means(counts: Counts, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
+def posterior_means(counts: AnyArray, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
     """Return posterior means of the frequencies, non-negative with sum one.
 
     Parameters

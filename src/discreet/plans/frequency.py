@@ -234,7 +234,8 @@ def _dispersion(oracle: Oracle, n: int, raw: Floats) -> float:
 
 def _shrunk(rule: Callable[..., Floats]) -> "Rule":
     def post(oracle: Oracle, tally: Tally, raw: Floats) -> Floats:
-        counts = oracle.support_counts(tally)
+        # The support counts are what the raw estimates were made of; to count them again could take seconds.
+        counts = np.rint(tally.n * (oracle.q + (oracle.p - oracle.q) * raw))
         return rule(counts, tally.n, oracle.p, oracle.q, _dispersion(oracle, tally.n, raw))
 
     return post
