@@ -284,3 +284,57 @@ def test_an_interval_that_cannot_be_computed_again_says_so():
         answer.at(0.9)
     assert answer.widened(100).interval == (0.0, 2.0)
     assert ONE_LOOK in answer.widened(100).assumed
+
+
+# -- liars -----------------------------------------------------------------------------------------------------------
+
+
+def test_if_some_lie_the_interval_is_that_of_the_reference():
+    plan = dc.Mean(dc.Interval(-1, 1), epsilon=1, method="duchi")
+    this = plan.round([])
+    source = this.channels[0].mechanism
+    counts = [5500, 4500] if source.values[0] > 0 else [4500, 5500]
+    answer = plan.estimate([Answered(this, {"all": source.tally(np.repeat([0, 1], counts))})])
+    assert answer.if_liars(0.02).interval == pytest.approx((0.13358576708963985, 0.3080373785713097), abs=1e-4)
+    assert answer.if_liars(0).interval == answer.interval
+    assert answer.if_liars(0.02).at(0.5).margin < answer.if_liars(0.02).margin
+    assert any("2.00% of the reports are lies" in sentence for sentence in answer.if_liars(0.02).assumed)
+
+
+@pytest.mark.parametrize("case", [PLANS[0], PLANS[1], PLANS[4]], ids=_named)
+@pytest.mark.parametrize("upwards", [True, False], ids=["up", "down"])
+def test_liars_who_push_as_hard_as_they_can_stay_within_the_interval(case, upwards):
+    """One report in fifty is a lie: an interval that ignores them misses, one that allows for them does not."""
+    plan, values = case
+    this = plan.round([])
+    channel, random, n, share = this.channels[0], np.random.default_rng(9), 100_000, 0.02
+    source, is_number = channel.mechanism, plan.question == "mean"
+    inputs, weights = channel.encoder.encode(values).inputs, np.full(len(values), 1 / len(values))
+    truth = values.mean() if is_number else (values == "tea").mean()
+    worst = (np.argmax(source.values) if upwards else np.argmin(source.values)) if is_number else (0 if upwards else 1)
+    lies = source.tally(np.full(round(n * share), worst))
+    kept = plain = 0
+    for _ in range(20):
+        tally = source.draw_tally(inputs, weights, round(n * (1 - share)), random) + lies
+        answer = plan.estimate([Answered(this, {"all": tally})])
+        for one, is_warned in ((answer, False), (answer.if_liars(share), True)):
+            low, high = np.atleast_2d(one.interval)[0]
+            hit = low <= truth <= high
+            kept, plain = kept + (hit and is_warned), plain + (hit and not is_warned)
+    assert kept >= 18
+    assert plain <= 4
+
+
+def test_what_liars_can_do_is_not_guessed():
+    plan, history = asked(*PLANS[0], 400)
+    for answer, share in (
+        (plan.watch(history, people=400), 0.01),
+        (plan.estimate(history), 1.0),
+        (plan.estimate(history), -0.1),
+        (plan.estimate(history).if_liars(0.1), 0.1),
+    ):
+        with pytest.raises(DiscreetError, match=r"known for one look|share must be"):
+            answer.if_liars(share)
+    plan, history = asked(*PLANS[8], 2000)
+    with pytest.raises(DiscreetError, match="known for one look"):
+        plan.estimate(history).if_liars(0.01)

@@ -75,6 +75,8 @@ class Answer(ABC):
         How many intervals hold together at the level; 1 if each holds for itself.
     ends : callable, optional
         Gives the interval for a level, where it can be computed again.
+    worth : (float, float), optional
+        The least and the largest number that one report counts for, where the answer is their average.
     """
 
     question: str
@@ -87,6 +89,7 @@ class Answer(ABC):
     interval_kind: Literal["fixed", "watched"] = "fixed"
     family: int = 1
     ends: Callable[[float], Any] | None = field(default=None, compare=False)
+    worth: tuple[float, float] | None = None
 
     counted: ClassVar[str] = "reports"
     """What ``n`` counts."""
@@ -163,6 +166,27 @@ class Answer(ABC):
             return replace(self, assumed=(*self.assumed, ONE_LOOK))
         time = self.n / people if time is None else time
         return self.watched(partial(_watched_ends, self.ends, time), people, WATCHED_IF_MANY)
+
+    def if_liars(self, share: float) -> Self:
+        """Return the same answer with intervals that hold even if up to this share of the reports are lies.
+
+        They are for the honest people, and hold whatever the liars send, even if they know everything and agree.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> answer = dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1, method="duchi"), [4.0] * 100_000, seed=3)
+        >>> answer, answer.if_liars(0.01)
+        (<mean: 3.979 ± 0.067 (95%); ...>, <mean: 3.98 ± 0.18 (95%); ...>)
+        """
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
+            raise DiscreetError(f"share must be a number from 0 to below 1, such as 0.01, not {share!r}")
+        if self.worth is None or self.ends is None or self.interval_kind != "fixed":
+            raise DiscreetError("what liars can do is known for one look at a mean or at frequencies in one round")
+        said = f"at most {share:.2%} of the reports are lies; the interval is for the honest people"
+        return self._recomputed(
+            ends=partial(_honest_ends, self.ends, share, self.worth), worth=None, assumed=(*self.assumed, said)
+        )
 
     def _recomputed(self, **changes: Any) -> Self:
         """Return the answer with other fields, and the intervals that follow from them."""
@@ -316,6 +340,10 @@ class SeveralAnswer(Answer):
         said = together(count)
         ones = [one._recomputed(family=count, assumed=(*one.assumed, said)) for _, one in self.named()]
         return self.renewed(ones, family=count)
+
+    def if_liars(self, share: float) -> Self:
+        """Return the same numbers with intervals that hold even if up to this share of each one's reports are lies."""
+        return self.renewed([one.if_liars(share) for _, one in self.named()])
 
     def widened(self, people: int, time: float | None = None) -> Self:
         """Return the answer for somebody who looks more than once, each number widened."""
@@ -500,3 +528,13 @@ def normal_intervals(values: Floats, standard_errors: Floats, level: float) -> F
 
 def _watched_ends(ends: Callable[[float], Any], time: float, level: float) -> Any:
     return ends(widened_level(level, time))
+
+
+def _honest_ends(ends: Callable[[float], Any], share: float, worth: tuple[float, float], level: float) -> Any:
+    """Return the interval of the honest people's average: the liars' average may be anything that a report is worth.
+
+    The honest reports spread no more than all of them, so that nothing else is needed.
+    """
+    low, high = np.asarray(ends(level), dtype=np.float64).T
+    honest = np.stack([low - share * worth[1], high - share * worth[0]], axis=-1) / (1 - share)
+    return (float(honest[0]), float(honest[1])) if honest.ndim == 1 else np.clip(honest, 0.0, 1.0)

@@ -23,7 +23,7 @@ from discreet.mechanisms.registry import build, entries
 from discreet.plans.answers import EACH_ALONE, FrequencyAnswer, normal_intervals
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.options import check_choice, check_domain, check_options, given, oracle_options
-from discreet.plans.watching import frequency_ends
+from discreet.plans.watching import frequency_ends, oracle_letters
 from discreet.tallies import Tally
 
 LARGEST_UNARY = 4096
@@ -174,6 +174,7 @@ class Frequency(Plan[FrequencyAnswer]):
             standard_errors=errors,
             intervals=ends(self.level),
             ends=ends,
+            worth=oracle_letters(oracle)[::-1],
             post=self.post,
             influence=oracle.influence,
             covariance=oracle.frequency_covariance,

@@ -66,8 +66,13 @@ def frequency_ends(oracle: Oracle, tally: Tally, people: int) -> Callable[[float
     p, q = oracle.p, oracle.q
     supported = p / oracle.size + q * (1 - 1 / oracle.size)
     variance = supported * (1 - supported) / (p - q) ** 2
-    letters = (1 - q) / (p - q), -q / (p - q)
-    return partial(_shares, oracle.support_counts(tally), tally.n, letters, people, variance)
+    return partial(_shares, oracle.support_counts(tally), tally.n, oracle_letters(oracle), people, variance)
+
+
+def oracle_letters(oracle: Oracle) -> tuple[float, float]:
+    """Return what a report is worth for a category that it supports, and for one that it does not."""
+    p, q = oracle.p, oracle.q
+    return (1 - q) / (p - q), -q / (p - q)
 
 
 def _shares(

@@ -180,6 +180,7 @@ def mean_answer(plan: Plan[Any], answered: Answered, key: str) -> NumberAnswer:
         value=value,
         interval=ends(plan.level),
         ends=ends,
+        worth=(domain.decode(float(source.values.min())), domain.decode(float(source.values.max()))),
         level=plan.level,
         n=tally.n,
         epsilon=plan.epsilon,
