@@ -34,8 +34,9 @@ FIELDS = (
     "coverage_bucketed", "relative_width", "rmse", "bias", "truth", "ratio", "ratio_to", "is_edge",
 )  # fmt: skip
 """What is published of a row, in this order."""
-SEVERAL = ("means", "quantiles", "range-means")
-"""Plans of several numbers: each number is answered as by the plan of one, so fewer cells tell enough."""
+DERIVED = ("means", "quantiles", "range-means", "variance")
+"""Plans that answer as another does (each of several numbers as the plan of one; a variance as the distribution), so
+that fewer cells tell enough."""
 ROOMS = ("plans", "estimation", "mechanisms", "optimize", "operators")
 """The parts of discreet that answers depend on."""
 
@@ -50,7 +51,7 @@ def standing(half: Half = "reporting", size: str = "standard", place: Path | Non
     size : str
         "standard": the default method of every plan on every column, at each epsilon with one number of people, so that
         each column and each epsilon meets each number; and every method of every plan on one smooth and one heaped
-        column. Plans of several numbers (`SEVERAL`) only at epsilon 1, on generated columns. "quick": only the
+        column. Plans that answer as another does (`DERIVED`) only at epsilon 1, on generated columns. "quick": only the
         defaults, on generated columns at epsilon 1. "full": everything with everything.
     place : Path, optional
         Folder of the real columns.
@@ -67,13 +68,13 @@ def standing(half: Half = "reporting", size: str = "standard", place: Path | Non
     if size == "quick":
         return cells(list(QUESTIONS), [DEFAULT], (), half, [1.0], [5_000], Path("nowhere"))
     names = {source.name: i for i, source in enumerate((*known.numbers(half, place), *known.labels(half, place)))}
-    single = [name for name in QUESTIONS if name not in SEVERAL]
+    single = [name for name in QUESTIONS if name not in DERIVED]
     found = [
         cell
         for cell in cells(single, [DEFAULT], (), half, EPSILONS, PEOPLE, place)
         if cell.n == PEOPLE[(names[cell.column] + EPSILONS.index(cell.epsilon)) % len(PEOPLE)]
     ]
-    found += cells(SEVERAL, [DEFAULT], (), half, [1.0], [5_000], Path("nowhere"))
+    found += cells(DERIVED, [DEFAULT], (), half, [1.0], [5_000], Path("nowhere"))
     few = [next(s.name for s in known.numbers(half, place) if s.kind == kind) for kind in ("smooth", "heaped")]
     few.append(known.labels(half, place)[1].name)
     found += cells(list(QUESTIONS), [ALL], few, half, [1.0], [5_000], place)
