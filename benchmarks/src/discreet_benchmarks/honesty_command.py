@@ -38,7 +38,7 @@ def honesty(
     """
     from discreet_benchmarks.command import Progress
     from discreet_benchmarks.honesty.columns import HALVES
-    from discreet_benchmarks.honesty.page import RESULT
+    from discreet_benchmarks.honesty.page import RESULT, write
     from discreet_benchmarks.honesty.questions import question
     from discreet_benchmarks.honesty.suite import regressions, rows_of, run, standing
 
@@ -65,29 +65,6 @@ def honesty(
         console().print(f"Figures and page: [bold]{out}[/bold]", soft_wrap=True)
     if worse and publish:
         raise typer.Exit(1)
-
-
-def write(found: dict[str, Any], folder: Path) -> str:
-    """Write the figures, the page and its pictures; return the figures as text."""
-    from discreet_benchmarks.honesty.page import FILE, RESULT, markdown, pictures
-
-    folder.mkdir(parents=True, exist_ok=True)
-    text = as_text(found)
-    (folder / RESULT).write_text(text, "utf-8")
-    (folder / FILE).write_text(markdown(found), "utf-8")
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "discreet"}):
-        for name, figure in pictures(found).items():
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-    return text
-
-
-def as_text(found: dict[str, Any]) -> str:
-    """Return the figures as JSON with one line per row, so that a change of a cell is a change of its lines."""
-    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in found["rows"])
-    rest = json.dumps(found | {"rows": []}, ensure_ascii=False, allow_nan=False, indent=1)
-    return rest.replace('"rows": []', f'"rows": [\n{rows}\n ]' if rows else '"rows": []', 1) + "\n"
 
 
 def _show(found: dict[str, Any], worse: list[str]) -> None:

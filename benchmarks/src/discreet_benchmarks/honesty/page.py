@@ -1,6 +1,8 @@
 """The suite's page and pictures for the documentation. Both quote only what was measured."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -186,7 +188,12 @@ def _heat(rows: Sequence[Row]) -> "Figure":
     axes = figure.subplots()
     axes.set_facecolor("#88888833")
     axes.pcolormesh(
-        grid, cmap=ListedColormap(colours), norm=BoundaryNorm(bounds, len(colours)), edgecolors="#88888855", lw=0.3
+        grid,
+        cmap=ListedColormap(colours),
+        norm=BoundaryNorm(bounds, len(colours)),
+        edgecolors="#88888855",
+        lw=0.3,
+        rasterized=True,
     )
     axes.invert_yaxis()
     plans = [f"{functional}  ·  {plan}" if plan != functional else plan for plan, functional in down]
@@ -206,3 +213,24 @@ def _heat(rows: Sequence[Row]) -> "Figure":
                   labelcolor=INK, handletextpad=0.1, columnspacing=0.9)  # fmt: skip
     figure.patch.set_alpha(0)
     return figure
+
+
+def write(found: dict[str, Any], folder: Path) -> str:
+    """Write the figures, the page and its pictures; return the figures as text."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = as_text(found)
+    (folder / RESULT).write_text(text, "utf-8")
+    (folder / FILE).write_text(markdown(found), "utf-8")
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "discreet"}):
+        for name, figure in pictures(found).items():
+            figure.savefig(folder / f"{name}.svg", dpi=200, metadata={"Date": None})
+    return text
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """Return the figures as JSON with one line per row, so that a change of a cell is a change of its lines."""
+    rows = ",\n".join("  " + json.dumps(row, ensure_ascii=False, allow_nan=False) for row in found["rows"])
+    rest = json.dumps(found | {"rows": []}, ensure_ascii=False, allow_nan=False, indent=1)
+    return rest.replace('"rows": []', f'"rows": [\n{rows}\n ]' if rows else '"rows": []', 1) + "\n"
