@@ -1,7 +1,7 @@
 """Reconstruction of distributions, beside the same update with dense matrices (BLAS).
 
-One iteration of EMS by the number of buckets; EMS and EM until they stop; the log-spline and the hybrid; the
-non-negative hierarchy, solved exactly, beside the paper's ADMM.
+One iteration of EMS by the number of buckets; EMS and EM until they stop; all log-densities that explain the reports,
+without and with leaf reports; the non-negative hierarchy, solved exactly, beside the paper's ADMM.
 """
 
 import math
@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from discreet.blas import single_thread
+from discreet.estimation.density import Leaves, Reports
 from discreet.estimation.em import em, ems
-from discreet.estimation.hybrid import hybrid
-from discreet.estimation.spline import log_spline
+from discreet.estimation.explanations import explain
 from discreet.estimation.tree import non_negative, sums
 from discreet.operators import Band
+from discreet.plans.distribution.readings import MOST_APART
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved
 
@@ -110,10 +111,11 @@ def until_it_stops(settings: Settings, size: int) -> list[Row]:
         "EMS, the paper's stop": lambda: ems(channel, counts),
         "EMS, to its fixed point": lambda: ems(channel, counts, stop="fixed-point"),
         "EM, the paper's stop": lambda: em(channel, counts, epsilon=EPSILON),
-        "log-spline": lambda: log_spline(channel, counts),
     }
-    if not settings.quick:
-        questions["hybrid with leaf reports"] = lambda: hybrid(channel, counts, leaves, p=p, q=q, n=n)
+    if size <= MOST_APART:
+        parts = Leaves(leaves, q * (1 - q) / (n * (p - q) ** 2), (1 - p - q) / ((p - q) * n))
+        questions["all explanations"] = lambda: explain(Reports(channel, counts))
+        questions["all explanations, with leaf reports"] = lambda: explain(Reports(channel, counts, parts))
     with single_thread():
         best = interleaved({name: clock(action) for name, action in questions.items()}, 1 if settings.quick else 3)
     return [Row(PART, f"{name} d={size}", "speed", "seconds", seconds) for name, seconds in best.items()]

@@ -5,10 +5,10 @@ Mathematics on arrays. Nothing here loads numba or scipy until it is needed.
 * `em`, `two_phase`: expectation maximisation, with and without smoothing, jointly or in two phases; `plain` and
   `kernels` hold its loops in numpy and compiled.
 * `simplex`, `shrinkage`, `tree`: from noisy frequencies to a distribution, flat and in hierarchies.
-* `spline`, `hybrid`: densities whose smoothness the reports choose, without and with spikes.
+* `density`, `explanations`: log-densities that explain the reports, smooth, rough or heaped, and their average.
 * `shapes`: a distribution from few reports.
-* `functionals`, `intervals`, `uncertainty`: what is read off a histogram, with intervals.
+* `functionals`, `within`, `intervals`, `uncertainty`: what is read off a histogram, with intervals.
 * `watched`: intervals that hold however often somebody looks while reports come in.
-* `held_out`, `fit`, `tails`: which of two fits predicts better, and whether honest people could have sent the reports.
+* `fit`, `tails`: whether honest people could have sent the reports.
 * `resampling`: the random generator for all of it.
 """

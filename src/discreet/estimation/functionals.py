@@ -1,9 +1,11 @@
 """Numbers read off a histogram: mean, variance, quantiles, cumulative and range probabilities, means of ranges.
 
-A histogram over [0, 1] stands for a density that is uniform within each bucket, so its cumulative distribution is
-linear there. Call a functional with f for its value; its gradient gives first-order errors.
+A histogram over [0, 1] stands for a density that is uniform within each bucket, unless a `Within` says that mass lies
+elsewhere. Call a functional with f for its value; its gradient gives first-order errors, and its slack says by how much
+the number may be less or more because nobody knows where in its bucket a heap lies.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,16 +13,24 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
+from discreet.estimation.within import CLOSE, Within
 
 
 class Functional(Protocol):
     """A number that depends on a histogram."""
 
-    def __call__(self, f: Floats, /) -> float:
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
         """Return its value."""
 
-    def gradient(self, f: Floats, /) -> Floats:
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
         """Return its derivative with respect to each bucket."""
+
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return by how much it may be less or more, because of what a bucket does not say."""
+
+
+def _law(f: Floats, within: Within | None) -> Within:
+    return Within(f.size) if within is None else within
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +43,19 @@ class Mean:
     0.5
     """
 
-    def __call__(self, f: Floats, /) -> float:
-        return float(f @ bucket_centres(f.size))
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
+        return float(f @ self.gradient(f, within))
 
-    def gradient(self, f: Floats, /) -> Floats:
-        """Return the bucket centres."""
-        return bucket_centres(f.size)
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
+        """Return the mean place of each bucket's mass."""
+        return _law(f, within).inside(0.0, 1.0)[1]
+
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return what heaps may add if each lies at random in its bucket: two standard deviations of their sum."""
+        if within.loose is None:
+            return 0.0, 0.0
+        reach = 2.0 * float(np.sqrt(((f * within.loose) ** 2).sum() / 12.0)) / f.size
+        return reach, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +68,16 @@ class Variance:
     True
     """
 
-    def __call__(self, f: Floats, /) -> float:
-        centres, mean = bucket_centres(f.size), Mean()(f)
-        return float(f @ (centres - mean) ** 2 + f.sum() / (12.0 * f.size**2))
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
+        return float(f @ self.gradient(f, within))
 
-    def gradient(self, f: Floats, /) -> Floats:
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
         """Return squared distances from the mean."""
-        return np.asarray((bucket_centres(f.size) - Mean()(f)) ** 2 + 1.0 / (12.0 * f.size**2))
+        return _law(f, within).squares(Mean()(f, within))
+
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return 0: a heap's place in its bucket hardly changes the variance."""
+        return 0.0, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +96,18 @@ class Cdf:
         if not 0 <= self.x <= 1:
             raise DiscreetError(f"x must be between 0 and 1, not {self.x}")
 
-    def __call__(self, f: Floats, /) -> float:
-        return float(f @ self.gradient(f))
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
+        return float(f @ self.gradient(f, within))
 
-    def gradient(self, f: Floats, /) -> Floats:
-        """Return the share of each bucket below x."""
-        return np.clip(self.x * f.size - np.arange(f.size), 0.0, 1.0)
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
+        """Return the share of each bucket at or below x."""
+        return _law(f, within).below(self.x)[0]
+
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return what a heap in the bucket of x may change."""
+        _, less, more = within.below(self.x)
+        mass = float(f[min(int(self.x * f.size + CLOSE), f.size - 1)])
+        return mass * less, mass * more
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +127,21 @@ class Range:
         if not 0 <= self.low < self.high <= 1:
             raise DiscreetError(f"a range must have 0 <= low < high <= 1, not [{self.low}, {self.high}]")
 
-    def __call__(self, f: Floats, /) -> float:
-        return float(f @ self.gradient(f))
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
+        return float(f @ self.gradient(f, within))
 
-    def gradient(self, f: Floats, /) -> Floats:
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
         """Return the share of each bucket inside the range."""
-        return Cdf(self.high).gradient(f) - Cdf(self.low).gradient(f)
+        return _law(f, within).inside(self.low, self.high)[0]
+
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return what heaps in the buckets of both ends may change; at the ends of the domain, nothing."""
+        less = more = 0.0
+        for end, is_low in ((self.low, True), (self.high, False)):
+            if 0 < end < 1:
+                down, up = Cdf(end).slack(f, within)
+                less, more = (less + up, more + down) if is_low else (less + down, more + up)
+        return less, more
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +160,9 @@ class Quantile:
         if not 0 < self.level < 1:
             raise DiscreetError(f"level must be between 0 and 1, not {self.level}")
 
-    def __call__(self, f: Floats, /) -> float:
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
+        if within is not None:
+            return crossing(lambda x: Cdf(x)(f, within), self.level)
         sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
         wanted = self.level * sums[-1]
         slack = 1e-12 * sums[-1]
@@ -142,17 +179,21 @@ class Quantile:
         share = (wanted - sums[upper - 1]) / rise if rise > 0 else 0.5
         return (upper - 1 + min(max(float(share), 0.0), 1.0)) / size
 
-    def gradient(self, f: Floats, /) -> Floats:
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
         """Return -∂F(x)/∂f divided by the density at the quantile.
 
         The density is averaged over an interval around the quantile that holds 2 % of the mass, so that one nearly
         empty bucket does not make the error infinite.
         """
-        x = self(f)
+        x = self(f, within)
         around = min(0.99 * self.level, 0.99 * (1.0 - self.level), 0.01)
         stretch = Quantile(self.level + around)(f) - Quantile(self.level - around)(f)
         density = 2.0 * around / max(stretch, 1e-12)
-        return (self.level - Cdf(x).gradient(f)) / density
+        return (self.level - Cdf(x).gradient(f, within)) / density
+
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return 0: the interval of a quantile comes from those of the cumulative shares."""
+        return 0.0, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +209,42 @@ class RangeMean:
     low: float
     high: float
 
-    def __call__(self, f: Floats, /) -> float:
-        inside = f * Range(self.low, self.high).gradient(f)
-        mass = float(inside.sum())
-        return float(inside @ self._middles(f.size)) / mass if mass > 0 else 0.5 * (self.low + self.high)
+    def __call__(self, f: Floats, within: Within | None = None, /) -> float:
+        shares, places = _law(f, within).inside(self.low, self.high)
+        mass = float(f @ shares)
+        return float((f * shares) @ places) / mass if mass > 0 else 0.5 * (self.low + self.high)
 
-    def gradient(self, f: Floats, /) -> Floats:
+    def gradient(self, f: Floats, within: Within | None = None, /) -> Floats:
         """Return each bucket's distance from the mean, times its share in the range, over the mass of the range."""
-        inside = Range(self.low, self.high).gradient(f)
-        return inside * (self._middles(f.size) - self(f)) / max(float(f @ inside), 1e-12)
+        shares, places = _law(f, within).inside(self.low, self.high)
+        return shares * (places - self(f, within)) / max(float(f @ shares), 1e-12)
 
-    def _middles(self, size: int) -> Floats:
-        """Return the middle of what each bucket has inside the range."""
-        edges = np.clip(np.arange(size + 1) / size, self.low, self.high)
-        return np.asarray(0.5 * (edges[1:] + edges[:-1]))
+    def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
+        """Return what heaps in the buckets of both ends may change, and those inside as in a mean."""
+        mass, mean = max(Range(self.low, self.high)(f, within), 1e-12), self(f, within)
+        less, more = Mean().slack(f, within)
+        for end in (self.low, self.high):
+            if 0 < end < 1:
+                moved = sum(Cdf(end).slack(f, within)) * (end - mean) / mass
+                less, more = less - min(moved, 0.0), more + max(moved, 0.0)
+        return less, more
+
+
+def crossing(rising: Callable[[float], float], q: float) -> float:
+    """Return the smallest x of [0, 1] at which a rising function reaches q, to 2⁻⁴⁰.
+
+    Examples
+    --------
+    >>> crossing(lambda x: x * x, 0.25)
+    0.5
+    """
+    if rising(0.0) >= q:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if rising(middle) >= q else (middle, high)
+    return high
 
 
 def bucket_centres(size: int) -> Floats:

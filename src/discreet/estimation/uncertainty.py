@@ -1,124 +1,89 @@
-"""The uncertainty of everything that is read off an estimated histogram: `bounds` of a functional, `draws` for bands.
+"""The uncertainty of everything that is read off an estimated histogram.
 
-* `PosteriorUncertainty` uses the Laplace posterior of a log-spline, undersmoothed so that its bias is small beside its
-  spread (`intervals`). For a variance it uses the unbiased decoding instead, where the channel has one.
+* `Explanations` (`explanations`) is the uncertainty of what waves of reports say: an average over all log-densities
+  that their evidence allows. `Explained` gives it to a histogram that was made in another way from the same reports.
 * `DrawnUncertainty` is for linear, unbiased estimates (hierarchies, oracles): it draws histograms around the raw one. A
   functional T is taken at the corrected histogram f and moved by one step to the raw one, T(f) + T'(f)·(raw - f), which
-  is unbiased to first order although f itself is not.
+  is unbiased to first order although f itself is not. Where in its bucket the mass lies is not known, and intervals of
+  cumulative shares reach over the whole bucket.
 
 Quantiles have an interval of another kind: all x whose cumulative share is compatible with q, F(x) ± z·error ∋ q. Where
 the density changes fast (a valley between two humps, the edge of a spike) linear intervals covered only 83 to 87 %.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.arrays import Floats
-from discreet.estimation.functionals import Functional, Quantile, Variance
-from discreet.estimation.intervals import Bounds, decoded_interval, normal_bounds, posterior_interval
-from discreet.estimation.spline import Posterior
-from discreet.operators import Operator
+from discreet.estimation.explanations import Explanations
+from discreet.estimation.functionals import Functional, Quantile
+from discreet.estimation.intervals import Bounds, normal_bounds
+from discreet.estimation.within import Within
 
 
 class Uncertainty(Protocol):
     """What is known about the errors of an estimated histogram."""
 
+    def value(self, functional: Functional, f: Floats) -> float:
+        """Return a number read off the histogram f."""
+
     def bounds(self, functional: Functional, level: float) -> Bounds:
-        """Return the interval of a number read off the histogram."""
+        """Return its interval."""
+
+    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of many sums of buckets, one row of weights each."""
 
     def draws(self, count: int) -> Floats:
         """Return histograms that are as plausible as the estimate, one per row; some entries may be negative."""
 
 
-DRAWS = 400
-"""Number of draws behind the interval of a quantile."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cumulative:
-    """A cumulative distribution at the edges of the buckets, with its standard errors."""
-
-    shares: Floats
-    errors: Floats
-
-    @classmethod
-    def of(cls, centre: Floats, draws: Floats) -> "Cumulative":
-        """Return the cumulative distribution of a histogram, with errors from draws around it."""
-        errors = np.cumsum(draws, axis=1).std(axis=0, ddof=1)
-        errors[-1] = 0.0
-        return cls(np.concatenate([[0.0], np.cumsum(centre)]), np.concatenate([[0.0], errors]))
-
-    def quantile(self, q: float, level: float) -> Bounds:
-        """Return the interval of all x whose cumulative share is compatible with q."""
-        z = NormalDist().inv_cdf(0.5 + 0.5 * level)
-        high, low = (self.shares + sign * z * self.errors for sign in (1.0, -1.0))
-        first = self._crossing(np.maximum.accumulate(high), q)
-        last = self._crossing(np.minimum.accumulate(low[::-1])[::-1], q)
-        middle = self._crossing(np.maximum.accumulate(self.shares), q)
-        first, last = min(first, last, middle), max(first, last, middle)
-        return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
-
-    @staticmethod
-    def _crossing(rising: Floats, q: float) -> float:
-        """Return where a rising line over equal buckets of [0, 1] reaches q."""
-        upper = int(np.clip(np.searchsorted(rising, q), 1, rising.size - 1))
-        below, above = rising[upper - 1], rising[upper]
-        share = (q - below) / (above - below) if above > below else 0.5
-        return (upper - 1 + min(max(float(share), 0.0), 1.0)) / (rising.size - 1)
-
-
-class PosteriorUncertainty:
-    """Uncertainty from the posterior of a log-spline, which is fitted when it is first needed.
+class Explained:
+    """The uncertainty of a histogram from everything that explains the same reports, fitted when it is first needed.
 
     Parameters
     ----------
     make : callable
-        Fits the undersmoothed posterior.
-    channel, counts : Operator and array, optional
-        The channel and its tally, if its reports may be decoded to a variance.
-    widening : float
-        Factor on the posterior's standard errors, where measured coverage was too low without it.
+        Finds the explanations.
+    shown : bool
+        Whether the histogram is the explanations' own, so that they also say what is read off it.
+    finer : int
+        Equal parts that each of the explanations' buckets is divided into in the histogram.
     """
 
     def __init__(
         self,
-        make: Callable[[], Posterior],
-        channel: Operator | None = None,
-        counts: npt.ArrayLike | None = None,
-        widening: float = 1.0,
+        make: Callable[[], Explanations],
+        *,
+        shown: bool = False,
+        finer: int = 1,
     ) -> None:
-        self._make, self._channel, self._counts, self._widening = make, channel, counts, widening
+        self._make, self._shown, self._finer = make, shown, finer
 
     @cached_property
-    def posterior(self) -> Posterior:
-        """The undersmoothed posterior."""
+    def explanations(self) -> Explanations:
+        """All explanations."""
         return self._make()
 
-    def bounds(self, functional: Functional, level: float) -> Bounds:
-        """Return the interval of a number read off the histogram."""
-        if isinstance(functional, Variance) and self._channel is not None and self._counts is not None:
-            decoded = decoded_interval(self._channel, self._counts, functional, level)
-            if decoded is not None:
-                return decoded
-        if isinstance(functional, Quantile):
-            return self._cumulative.quantile(functional.level, level)
-        bounds = posterior_interval(self.posterior, functional, level)
-        return normal_bounds(bounds.estimate, self._widening * bounds.standard_error, level)
+    def value(self, functional: Functional, f: Floats) -> float:
+        """Return a number read off the histogram f."""
+        return self.explanations.value(functional) if self._shown else functional(f)
 
-    @cached_property
-    def _cumulative(self) -> Cumulative:
-        return Cumulative.of(self.posterior.f, self.draws(DRAWS))
+    def bounds(self, functional: Functional, level: float) -> Bounds:
+        """Return its interval."""
+        return self.explanations.bounds(functional, level)
+
+    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of many sums of buckets."""
+        pooled = weights.reshape(len(weights), -1, self._finer).mean(axis=2)
+        return self.explanations.band(pooled, level, small)
 
     def draws(self, count: int) -> Floats:
-        """Return histograms drawn from the posterior."""
-        draws = self.posterior.draws(count)
-        return np.asarray(self.posterior.f + self._widening * (draws - self.posterior.f))
+        """Return histograms that are as plausible as the estimate."""
+        return np.repeat(self.explanations.draws(count), self._finer, axis=1) / self._finer
 
 
 class DrawnUncertainty:
@@ -130,27 +95,57 @@ class DrawnUncertainty:
         The histogram that is shown, and the unbiased one that it was made from.
     make : callable
         Draws errors of the raw estimate, one per row; called when they are first needed.
+    finer : int
+        Equal parts that each bucket of which something is known was divided into.
     """
 
-    def __init__(self, corrected: Floats, raw: Floats, make: Callable[[], Floats]) -> None:
-        self.corrected, self.raw, self._make = corrected, raw, make
+    def __init__(self, corrected: Floats, raw: Floats, make: Callable[[], Floats], finer: int = 1) -> None:
+        self.corrected, self.raw, self._make, self._finer = corrected, raw, make, finer
 
     @cached_property
     def errors(self) -> Floats:
         """Errors drawn for the raw estimate, one per row."""
         return self._make()
 
+    def value(self, functional: Functional, f: Floats) -> float:
+        """Return a number read off the histogram f."""
+        return functional(f)
+
     def bounds(self, functional: Functional, level: float) -> Bounds:
-        """Return the interval of a number read off the histogram."""
+        """Return its interval."""
         if isinstance(functional, Quantile):
-            return self._cumulative.quantile(functional.level, level)
+            return self._quantile(functional.level, level)
         gradient = functional.gradient(self.corrected)
         value = functional(self.corrected) + float(gradient @ (self.raw - self.corrected))
-        return normal_bounds(value, float((self.errors @ gradient).std(ddof=1)), level)
+        bounds = normal_bounds(value, float((self.errors @ gradient).std(ddof=1)), level)
+        known = self._known(self.corrected)
+        less, more = functional.slack(known, Within(known.size, loose=np.ones(known.size)))
+        return Bounds(value, bounds.lower - less, bounds.upper + more, bounds.standard_error, level)
 
-    @cached_property
-    def _cumulative(self) -> Cumulative:
-        return Cumulative.of(self.raw, self.draws(DRAWS))
+    def _known(self, f: Floats) -> Floats:
+        """Return the buckets of which something is known."""
+        return np.asarray(f.reshape(-1, self._finer).sum(axis=1))
+
+    def _quantile(self, q: float, level: float) -> Bounds:
+        """Return all x whose cumulative share is compatible with q: whole buckets."""
+        z = NormalDist().inv_cdf(0.5 + 0.5 * level)
+        sums = np.concatenate([[0.0], np.cumsum(self._known(self.raw))])
+        errors = np.cumsum(self.errors, axis=1)[:, self._finer - 1 :: self._finer].std(axis=0, ddof=1)
+        errors[-1] = 0.0
+        reach = np.concatenate([[0.0], z * errors])
+        high, low = np.maximum.accumulate(sums + reach), np.minimum.accumulate((sums - reach)[::-1])[::-1]
+        size = sums.size - 1
+        first = (int(np.clip(np.searchsorted(high, q), 1, size)) - 1) / size
+        last = int(np.clip(np.searchsorted(low, q), 1, size)) / size
+        middle = Quantile(q)(self.corrected)
+        first, last = min(first, middle), max(last, middle)
+        return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
+
+    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of many sums of buckets."""
+        z = NormalDist().inv_cdf(0.5 + 0.5 * level)
+        values, reach = weights @ self.raw, z * (self.errors @ weights.T).std(axis=0, ddof=1)
+        return values - reach, values + reach
 
     def draws(self, count: int) -> Floats:
         """Return the raw histogram with other errors."""

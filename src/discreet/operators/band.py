@@ -77,6 +77,17 @@ class Band(Operator):
         box += self.far * total
         return box
 
+    def gram(self, weights: Floats) -> Floats:
+        """Return Aᵀ diag(weights) A up to u1ᵀ + 1uᵀ: for a flat window, the weights that two windows share."""
+        if not self.flat:
+            return super().gram(weights)
+        sums = _prefix_sums(weights)
+        first, last = sums[: self.positions], sums[self.width : self.width + self.positions]
+        shared = np.minimum.outer(last, last) - np.maximum.outer(first, first)
+        np.maximum(shared, 0.0, out=shared)
+        shared *= self.extra[0] ** 2
+        return shared
+
     def compiled(self) -> tuple[Part, ...] | None:
         """Return the window; None if its profile has too many straight pieces."""
         if self.flat:

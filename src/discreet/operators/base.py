@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -60,6 +61,23 @@ class Operator(ABC):
     def dense(self) -> Floats:
         """Return the matrix, for small examples and for checks."""
         return self @ np.eye(self.shape[1])
+
+    def gram(self, weights: Floats) -> Floats:
+        """Return Aᵀ diag(weights) A, up to a matrix u1ᵀ + 1uᵀ, which no change of f with sum zero can feel.
+
+        Examples
+        --------
+        >>> from discreet.operators import Dense
+        >>> Dense([[0.75, 0.25], [0.25, 0.75]]).gram(np.array([4.0, 8.0]))
+        array([[2.75, 2.25],
+               [2.25, 4.75]])
+        """
+        matrix = self._matrix
+        return np.asarray(matrix.T @ (matrix * weights[:, None]))
+
+    @cached_property
+    def _matrix(self) -> Floats:
+        return self.dense()
 
 
 class Transposed(Operator):

@@ -53,8 +53,8 @@ class Variance(Plan[NumberAnswer]):
         mechanism of its Square Wave methods.
     by : str, optional
         The method of the distribution, "auto" unless given.
-    bins, b, ratio, positions, boundary, stop, tolerance, cells, branching, weighted, prior_weight, share, parsimony, \
-averaged : optional
+    bins, b, ratio, positions, boundary, stop, tolerance, cells, branching, weighted, prior_weight, share, \
+step : optional
         Of the distribution; see `Distribution`.
 
     Examples
@@ -88,8 +88,7 @@ averaged : optional
         weighted: bool | None = None,
         prior_weight: float | None = None,
         share: float | None = None,
-        parsimony: float | None = None,
-        averaged: bool | None = None,
+        step: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
         check_domain(domain, Interval, "variance")
@@ -99,7 +98,7 @@ averaged : optional
         rest = given(
             bins=bins, b=b, ratio=ratio, positions=positions, boundary=boundary, stop=stop, tolerance=tolerance,
             cells=cells, branching=branching, weighted=weighted, prior_weight=prior_weight, share=share,
-            parsimony=parsimony, averaged=averaged,
+            step=step,
         )  # fmt: skip
         self._options = given(by=by) | rest
         check_options(method, self._options, {"distribution": tuple(self._options), "two-round": ()})

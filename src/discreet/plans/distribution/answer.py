@@ -1,10 +1,10 @@
 """DistributionAnswer: a histogram, and every number that can be read off it, with an interval of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,8 +18,13 @@ from discreet.plans.answers import Answer, NumberAnswer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-BAND_DRAWS = 400
-"""Draws of the histogram from which the intervals of its buckets are computed."""
+BAND_DRAWS = 2000
+"""Draws from which the largest deviation of a whole cumulative curve is computed."""
+TOGETHER = (
+    "the intervals of all buckets hold together, and so do those of the whole cumulative curve; "
+    "each other interval holds for its own number"
+)
+EACH_ALONE = "each interval holds for its own number, not for all of them together"
 SHOWN_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -96,7 +101,7 @@ class DistributionAnswer(Answer):
     def cdf(self, x: float) -> NumberAnswer:
         """Return the share of people at or below ``x``."""
         low, high = self.domain.low, self.domain.high
-        if x <= low or x >= high:
+        if x < low or x >= high:
             share = float(x >= high)
             return self._number(f"share up to {x:g}", share, (share, share))
         return self._share(f"share up to {x:g}", Cdf(self._canonical(x)))
@@ -129,7 +134,8 @@ class DistributionAnswer(Answer):
         self, name: str, functional: Functional, start: float, scale: float, allowed: tuple[float, float]
     ) -> NumberAnswer:
         """The histogram's own value; the interval holds it too, since mending may move it past the interval's end."""
-        value = min(max(functional(self.probabilities), allowed[0]), allowed[1])  # a sum of shares may be 1 + 2e-16
+        read = self.uncertainty.value(functional, self.probabilities)
+        value = min(max(read, allowed[0]), allowed[1])  # a sum of shares may be 1 + 2e-16
         bounds = self.uncertainty.bounds(functional, self.level)
         low = min(max(bounds.lower, allowed[0]), value)
         high = max(min(bounds.upper, allowed[1]), value)
@@ -153,27 +159,52 @@ class DistributionAnswer(Answer):
 
     @cached_property
     def bands(self) -> dict[str, Floats]:
-        """Pointwise intervals, one row (low, high) per bucket: of ``probabilities`` and of ``cdf`` at upper edges."""
-        z = NormalDist().inv_cdf(0.5 + self.level / 2)
-        draws = self.uncertainty.draws(BAND_DRAWS)
-        shown, sums = self.probabilities, np.cumsum(self.probabilities)
-        bands = {}
-        for name, centre, around in (("probabilities", shown, draws), ("cdf", sums, np.cumsum(draws, axis=1))):
-            middle, reach = around.mean(axis=0), z * around.std(axis=0, ddof=1)
-            low, high = np.minimum(middle - reach, centre), np.maximum(middle + reach, centre)
-            bands[name] = np.clip(np.column_stack([low, high]), 0.0, 1.0)
-        return bands
+        """Intervals, one row (low, high) per bucket: of ``probabilities`` and of ``cdf`` at upper edges."""
+        each, curve = self.level, self.level
+        if self.family > 1:
+            each, curve = 1 - (1 - self.level) / self.bins, self._curve_level()
+        return {
+            "probabilities": self._band(np.eye(self.bins), each, small=True),
+            "cdf": self._band(np.tri(self.bins), curve),
+        }
+
+    def _band(self, weights: Floats, level: float, small: bool = False) -> Floats:
+        """Return the intervals of sums of buckets; they hold what is shown."""
+        shown = weights @ self.probabilities
+        low, high = self.uncertainty.band(weights, level, small)
+        return np.asarray(np.clip(np.column_stack([np.minimum(low, shown), np.maximum(high, shown)]), 0.0, 1.0))
+
+    def _curve_level(self) -> float:
+        """Return the level at which all intervals of the cumulative curve hold together: max-t, from draws."""
+        sums = np.cumsum(self.uncertainty.draws(BAND_DRAWS), axis=1)[:, :-1]
+        spread = np.maximum(sums.std(axis=0, ddof=1), 1e-12)
+        largest = np.quantile((np.abs(sums - sums.mean(axis=0)) / spread).max(axis=1), self.level)
+        each = 1 - (1 - self.level) / self.bins  # never more than Bonferroni
+        return min(2 * NormalDist().cdf(float(largest)) - 1, each)
+
+    def simultaneous(self) -> Self:
+        """Return the same answer with intervals that hold all together: of the buckets, and of the cumulative curve.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Distribution(dc.Interval(0, 10), epsilon=2, bins=16, method="hh")
+        >>> answer = dc.simulate(plan, [2.0] * 4000 + [6.0] * 4000, seed=3)
+        >>> alone, together = answer.bands["cdf"], answer.simultaneous().bands["cdf"]
+        >>> bool((together[:, 0] <= alone[:, 0]).all() and (together[:, 1] >= alone[:, 1]).all())
+        True
+        """
+        assumed = tuple(TOGETHER if sentence == EACH_ALONE else sentence for sentence in self.assumed)
+        return replace(self, family=self.bins, assumed=assumed)
 
     def coarse(self, most: int = 64) -> tuple[Floats, Floats, Floats, Floats]:
         """Return (edges, probabilities, low, high) of at most ``most`` wider buckets, for looking at."""
         cells = max(k for k in range(1, min(most, self.bins) + 1) if self.bins % k == 0)
         cells = cells if cells > 8 else self.bins  # a prime number of buckets is shown as it is
-        z = NormalDist().inv_cdf(0.5 + self.level / 2)
-        draws = self.uncertainty.draws(BAND_DRAWS).reshape(-1, cells, self.bins // cells).sum(axis=2)
-        shown = self.probabilities.reshape(cells, -1).sum(axis=1)
-        middle, reach = draws.mean(axis=0), z * draws.std(axis=0, ddof=1)
-        low, high = np.minimum(middle - reach, shown), np.maximum(middle + reach, shown)
-        return self.domain.edges(cells), shown, np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+        weights = np.repeat(np.eye(cells), self.bins // cells, axis=1)
+        each = self.level if self.family == 1 else 1 - (1 - self.level) / cells
+        low, high = self._band(weights, each, small=True).T
+        return self.domain.edges(cells), weights @ self.probabilities, low, high
 
     def rows(self) -> list[dict[str, float]]:
         """Return one row per bucket: from, to, probability and its band, cdf at its upper edge and its band."""

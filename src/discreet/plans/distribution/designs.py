@@ -3,7 +3,7 @@
 A design is fixed before any report: it gives the channels of the one round, and later fits the tallies of the channels
 that were really asked. The mathematics is in `discreet.estimation`; here mechanisms, encoders and tallies meet it.
 
-* `Wave`: Square Wave from everyone; EM, EMS or a log-spline.                                  [square-wave, section 5]
+* `Wave`: Square Wave from everyone; EM, EMS or log-densities.                                 [square-wave, section 5]
 * `TwoPhase`: HM-NP from everyone; 2PEM, joint EM or joint EMS.                                 [n-output, section 4.2]
 * `Flat`: the coarse bucket of everyone by an oracle; Norm-Sub.                              [square-wave, section 4.1]
 * `Tree`: a node of one layer per person by an oracle; consistency, Haar or HH-ADMM.  [square-wave, sections 4.2, 4.3]
@@ -12,7 +12,7 @@ that were really asked. The mathematics is in `discreet.estimation`; here mechan
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,11 @@ from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.em import em, ems, joint
-from discreet.estimation.intervals import UNDERSMOOTHING
 from discreet.estimation.resampling import generator
 from discreet.estimation.simplex import norm_sub, project
-from discreet.estimation.spline import log_spline
 from discreet.estimation.tree import consistent, haar_leaves, non_negative
 from discreet.estimation.two_phase import two_phase_em
-from discreet.estimation.uncertainty import DrawnUncertainty, PosteriorUncertainty, Uncertainty
+from discreet.estimation.uncertainty import DrawnUncertainty, Explained, Uncertainty
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
 from discreet.mechanisms.families import Oracle
@@ -35,6 +33,7 @@ from discreet.mechanisms.registry import build, mechanism
 from discreet.mechanisms.shapes.mixture import Mixture
 from discreet.operators import Operator
 from discreet.plans.base import Answered, Channel
+from discreet.plans.distribution.readings import Reading
 from discreet.plans.encoders import Bucket
 from discreet.plans.frequency import best_oracle, oracle_frequencies
 from discreet.plans.options import check_choice, check_options, check_whole, given, numeric_options
@@ -76,7 +75,10 @@ class HistogramDesign(ABC):
         """Return the histogram."""
 
 
-SMOOTH = "intervals assume a density that is smooth on the scale of the wave; for heaped values use 'auto' or 'hybrid'"
+HEAPS = (
+    "intervals allow for heaps at round numbers; where the reports cannot tell where in a bucket values lie, "
+    "an interval is the whole bucket"
+)
 
 
 class Wave(HistogramDesign):
@@ -113,22 +115,19 @@ class Wave(HistogramDesign):
         """Return the histogram of largest (smoothed, penalised) likelihood."""
         counts = answered.tally("all", least=1).counts
         channel: Operator = answered.round.channel("all").mechanism.operator(self.bins)
-        details: dict[str, Any] = {}
+        reading = Reading(self.domain, self.bins)
+        explained = Explained(
+            partial(reading.explain, channel, counts), shown=self.kind == "spline", finer=reading.finer
+        )
         if self.kind == "spline":
-            posterior = log_spline(channel, counts)
-            f, details["smoothness"] = posterior.f, posterior.smoothness
-        else:
-            found = (
-                ems(channel, counts, **self.fitting)
-                if self.kind == "ems"
-                else em(channel, counts, epsilon=self.epsilon, **self.fitting)
-            )
-            f, details["iterations"] = found.f, found.iterations
-
-        def undersmoothed() -> Any:
-            return log_spline(channel, counts, undersmoothing=UNDERSMOOTHING)
-
-        return Histogram(f, PosteriorUncertainty(undersmoothed, channel, counts), None, details, (SMOOTH,))
+            found = explained.explanations
+            return Histogram(reading.spread(found), explained, None, found.details(), (HEAPS,))
+        fitted = (
+            ems(channel, counts, **self.fitting)
+            if self.kind == "ems"
+            else em(channel, counts, epsilon=self.epsilon, **self.fitting)
+        )
+        return Histogram(fitted.f, explained, None, {"iterations": fitted.iterations}, (HEAPS,))
 
 
 class TwoPhase(HistogramDesign):
@@ -168,12 +167,10 @@ class TwoPhase(HistogramDesign):
             found = ems(channel, together, **self.fitting)
         else:
             found = em(channel, together, epsilon=self.epsilon, **(self.fitting if self.kind == "em" else {}))
-
-        def undersmoothed() -> Any:
-            return log_spline(channel, together, undersmoothing=UNDERSMOOTHING)
-
         details = {"iterations": found.iterations}
-        return Histogram(found.f, PosteriorUncertainty(undersmoothed), None, details, (SMOOTH,))
+        reading = Reading(self.domain, self.bins)
+        explained = Explained(partial(reading.explain, channel, together), finer=reading.finer)
+        return Histogram(found.f, explained, None, details, (HEAPS,))
 
 
 class Flat(HistogramDesign):
@@ -203,9 +200,10 @@ class Flat(HistogramDesign):
         def errors() -> Floats:
             return spread(oracle_errors(oracle, tally.n, f, ERROR_DRAWS, 0))
 
-        assumed = (f"values are spread evenly within each of {raw.size} cells",)
+        assumed = (f"values are spread evenly within each of {raw.size} cells, as far as means and variances go",)
         fine, unbiased = spread(f), spread(raw)
-        return Histogram(fine, DrawnUncertainty(fine, unbiased, errors), unbiased, {"cells": raw.size}, assumed)
+        drawn = DrawnUncertainty(fine, unbiased, errors, finer)
+        return Histogram(fine, drawn, unbiased, {"cells": raw.size}, assumed)
 
 
 class Tree(HistogramDesign):

@@ -2,7 +2,7 @@
 
 What people are asked is fixed before any report; how the reports are decoded may depend on them. "auto" asks 92 in 100
 people for their bucket through Square Wave, which shows the shape, and the others through a frequency oracle, which
-shows spikes; the server then weighs a smooth and a spiky estimate by how well they explain and predict the reports.
+shows spikes; the server then averages everything that may explain the reports, smooth, rough or heaped, by evidence.
 docs/papers/square-wave.md compares it with the papers' methods, and says where it is worse.
 """
 
@@ -13,12 +13,12 @@ from typing import Any
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.plans.base import History, Plan, Round
-from discreet.plans.distribution.answer import DistributionAnswer
+from discreet.plans.distribution.answer import EACH_ALONE, DistributionAnswer
 from discreet.plans.distribution.designs import Flat, HistogramDesign, Tree, TwoPhase, Wave
 from discreet.plans.distribution.hybrid import Hybrid
 from discreet.plans.options import check_choice, check_domain, check_options, check_whole, given
 
-MOST_BINS = 1 << 16
+BINS, MOST_BINS = 256, 1 << 16
 
 METHODS: dict[str, Callable[..., HistogramDesign]] = {
     "auto": Hybrid,
@@ -26,7 +26,7 @@ METHODS: dict[str, Callable[..., HistogramDesign]] = {
     "haar-hrr": partial(Tree, fit="haar"),
     "hh": partial(Tree, fit="hh"),
     "hh-admm": partial(Tree, fit="admm"),
-    "hybrid": partial(Hybrid, share=0.15, parsimony=3.0, averaged=False),
+    "hybrid": partial(Hybrid, share=0.15),
     "hybrid-np-2pem": partial(TwoPhase, fit="2pem"),
     "hybrid-np-em": partial(TwoPhase, fit="em"),
     "hybrid-np-ems": partial(TwoPhase, fit="ems"),
@@ -37,12 +37,12 @@ METHODS: dict[str, Callable[..., HistogramDesign]] = {
 """How a distribution can be asked for."""
 _WAVE = ("mechanism", "b", "ratio", "positions")
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "auto": ("share", "parsimony", "averaged"),
+    "auto": ("share", "step"),
     "binning": ("cells",),
     "haar-hrr": (),
     "hh": ("branching", "weighted"),
     "hh-admm": ("branching", "weighted"),
-    "hybrid": ("share", "parsimony", "averaged"),
+    "hybrid": ("share", "step"),
     "hybrid-np-2pem": ("prior_weight", "tolerance"),
     "hybrid-np-em": ("stop", "tolerance"),
     "hybrid-np-ems": ("boundary", "stop", "tolerance"),
@@ -62,8 +62,8 @@ class Distribution(Plan[DistributionAnswer]):
         What people hold; values outside are clipped.
     epsilon : float
         Privacy of each person.
-    bins : int
-        Number of equal buckets.
+    bins : int, optional
+        Number of equal buckets, 256 unless given.
     method : str
         "auto" (most people by Square Wave, some by a frequency oracle), "hybrid", "spline", "square-wave-em",
         "square-wave-ems", "hybrid-np-2pem", "hybrid-np-em", "hybrid-np-ems", "binning", "hh", "hh-admm" or "haar-hrr".
@@ -89,10 +89,10 @@ class Distribution(Plan[DistributionAnswer]):
         How much the first phase counts in the second: hybrid-np-2pem.
     share : float, optional
         Part of the people who are asked by the oracle: auto, hybrid.
-    parsimony : float, optional
-        Evidence, in nats, that is given up for a smoother distribution: auto, hybrid.
-    averaged : bool, optional
-        Whether the smooth and the spiky estimate are averaged: auto, hybrid.
+    step : float, optional
+        The unit of the values, such as 1 for whole hours: each value from the domain's low end on, step by step, then
+        is a bucket of its own, and quantiles are such values: auto, hybrid. Without it, heaps at round numbers are
+        recognised where the reports show them, and intervals say the bucket where they do not.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Distribution(Plan[DistributionAnswer]):
         self,
         domain: Interval,
         epsilon: float,
-        bins: int = 256,
+        bins: int | None = None,
         method: str = "auto",
         level: float = 0.95,
         *,
@@ -127,31 +127,41 @@ class Distribution(Plan[DistributionAnswer]):
         weighted: bool | None = None,
         prior_weight: float | None = None,
         share: float | None = None,
-        parsimony: float | None = None,
-        averaged: bool | None = None,
+        step: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
         check_domain(domain, Interval, "distribution")
-        check_whole("bins", bins, 2, MOST_BINS)
         check_choice("method", method, tuple(METHODS))
         self._options = given(
             mechanism=mechanism, b=b, ratio=ratio, positions=positions, boundary=boundary, stop=stop,
             tolerance=tolerance, cells=cells, branching=branching, weighted=weighted, prior_weight=prior_weight,
-            share=share, parsimony=parsimony, averaged=averaged,
+            share=share, step=step,
         )  # fmt: skip
         check_options(method, self._options, OPTIONS)
-        self.domain, self.bins, self.method, self.mechanism = domain, bins, method, mechanism
-        self.design = METHODS[method](domain, self.epsilon, bins, **self._options)
+        self.domain, self.method, self.mechanism, self.step = domain, method, mechanism, step
+        if step is None:
+            self.bins = BINS if bins is None else bins
+            check_whole("bins", self.bins, 2, MOST_BINS)
+            self.design = METHODS[method](domain, self.epsilon, self.bins, **self._options)
+        else:
+            if bins is not None:
+                raise DiscreetError("bins must not be given together with step: every value is a bucket of its own")
+            self.bins = values_of(domain, step)
+            options = {name: value for name, value in self._options.items() if name != "step"} | {"own": True}
+            self.design = METHODS[method](around_values(domain, step), self.epsilon, self.bins, **options)
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments."""
-        return {
-            "domain": self.domain.to_dict(),
-            "epsilon": self.epsilon,
-            "bins": self.bins,
-            "method": self.method,
-            "level": self.level,
-        } | self._options
+        return (
+            {
+                "domain": self.domain.to_dict(),
+                "epsilon": self.epsilon,
+                "method": self.method,
+                "level": self.level,
+            }
+            | ({} if self.step is not None else {"bins": self.bins})
+            | self._options
+        )
 
     def round(self, history: History) -> Round | None:
         """Return the only round."""
@@ -165,12 +175,12 @@ class Distribution(Plan[DistributionAnswer]):
         assumed = (
             f"values outside {self.domain} count as its nearest end",
             "people are a random sample: intervals are for the population they were drawn from",
-            "each interval holds for its own number, not for all of them together",
+            EACH_ALONE,
             *fit.assumed,
         )
         return DistributionAnswer(
             question=self.question,
-            domain=self.domain,
+            domain=self.domain if self.step is None else around_values(self.domain, self.step),
             probabilities=fit.f,
             uncertainty=fit.uncertainty,
             raw=fit.raw,
@@ -181,3 +191,25 @@ class Distribution(Plan[DistributionAnswer]):
             assumed=assumed,
             details=dict(fit.details),
         )
+
+
+def values_of(domain: Interval, step: float) -> int:
+    """Return how many values a domain has that lie a step apart.
+
+    Examples
+    --------
+    >>> values_of(Interval(0, 100), 1)
+    101
+    """
+    if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 < step <= domain.width:
+        raise DiscreetError(f"step must be a number between 0 and the domain's width {domain.width:g}, not {step!r}")
+    steps = domain.width / step
+    if abs(steps - round(steps)) > 1e-6:
+        raise DiscreetError(f"step must divide the domain's width {domain.width:g} into whole steps, not be {step:g}")
+    check_whole("the number of values", round(steps) + 1, 2, MOST_BINS)
+    return round(steps) + 1
+
+
+def around_values(domain: Interval, step: float) -> Interval:
+    """Return the interval whose equal buckets have the values in their middles."""
+    return Interval(domain.low - step / 2, domain.high + step / 2)

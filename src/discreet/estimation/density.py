@@ -1,0 +1,288 @@
+"""A log-density from reports: smooth where the reports allow it, rough or heaped where they ask for it.
+
+    f = softmax(θ),   θ ~ N(0, K),   maximise  Σ n_j ln (A f)_j - ½ Σ (f_i - e_i)² / σ_i² - ½ θᵀ K⁻¹ θ
+
+A is the channel of those who report near their bucket (a wave), e are unbiased frequencies from those who report the
+bucket itself through an oracle, if there are any. The prior covariance K is a sum of parts, each of which says what a
+log-density may look like:
+
+    K = S / λ  +  ρ² R  +  τ² I  +  Σ heaps  +  straight line
+
+S is that of a smooth curve (second differences are independent), R that of a rough one (a random walk, whose variance
+over the whole domain is about ρ²), I lets every bucket deviate by itself. A heap raises one bucket, or all buckets of a
+lattice together and each by itself. Which parts a fit has is chosen by its evidence, the Laplace approximation of
+
+    ln p(reports | K) ≈ goal at the mode - ½ ln det(H + K⁻¹) - ½ ln det K,      H the Fisher information of θ.
+
+Newton's method converges in a few steps; one costs O(d²) for the information of a flat window, and a Cholesky factor.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import Counts, Floats
+from discreet.blas import single_thread
+from discreet.errors import DiscreetError
+from discreet.estimation.em import check_channel, check_counts
+from discreet.extras import require
+from discreet.operators import Operator
+
+LARGEST_STEP = 3.0
+"""Largest change of the log-density in one Newton step."""
+ENOUGH = 1e-3
+"""A fit ends when another step would gain less than this many nats."""
+HEAP_VARIANCE = 9.0
+"""Prior variance of the logarithm of a heap: a heap may well be e³ = 20 times the density around it."""
+LINE_VARIANCE = 100.0
+"""Prior variance of the slope of the log-density over the domain: a straight line is almost free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heaps:
+    """Buckets that may hold more than the curve says: all of them together, and each by itself with a variance."""
+
+    buckets: tuple[int, ...]
+    variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What a log-density may look like; see the module.
+
+    Attributes
+    ----------
+    smoothness : float
+        λ, for a curve over buckets.
+    roughness : float
+        ρ², the variance of the random walk over the domain.
+    scatter : float
+        τ², the variance of each bucket's own effect.
+    heaps : tuple of Heaps
+        Lattices of heaps.
+    points : tuple of int
+        How many points of a fine lattice each bucket holds: f is e^θ times this. Empty if values lie anywhere.
+    """
+
+    smoothness: float
+    roughness: float = 0.0
+    scatter: float = 1e-4
+    heaps: tuple[Heaps, ...] = ()
+    points: tuple[int, ...] = ()
+
+
+@lru_cache(maxsize=4)
+def _parts(size: int) -> tuple[Floats, Floats, Floats]:
+    """Return the covariances of a smooth curve, of a random walk over the domain, and of a straight line."""
+    second = np.diff(np.eye(size), n=2, axis=0)
+    values, vectors = np.linalg.eigh(second.T @ second)
+    free = min(2, size)
+    smooth = (vectors[:, free:] / values[free:]) @ vectors[:, free:].T
+    first = np.diff(np.eye(size), axis=0)
+    values, vectors = np.linalg.eigh(first.T @ first)
+    rough = (vectors[:, 1:] / values[1:]) @ vectors[:, 1:].T / size
+    slope = (np.arange(size) - (size - 1) / 2) / size
+    return smooth, rough, np.full((size, size), 1.0 / size) + LINE_VARIANCE * np.outer(slope, slope)
+
+
+def _precision(size: int, prior: Prior) -> tuple[Floats, float]:
+    """Return K⁻¹ and -½ ln det K."""
+    return _inverted(size, replace(prior, points=()))
+
+
+@lru_cache(maxsize=128)
+def _inverted(size: int, prior: Prior) -> tuple[Floats, float]:
+    from scipy.linalg import solve_triangular
+
+    smooth, rough, line = _parts(size)
+    covariance = smooth / prior.smoothness + prior.roughness * rough + line
+    diagonal = np.full(size, prior.scatter)
+    for heaps in prior.heaps:
+        raised = np.zeros(size)
+        raised[list(heaps.buckets)] = 1.0
+        diagonal += heaps.variance * raised
+        covariance += HEAP_VARIANCE * np.outer(raised, raised)
+    covariance[np.diag_indices(size)] += diagonal
+    factor = np.linalg.cholesky(covariance)
+    inverse = solve_triangular(factor, np.eye(size), lower=True, check_finite=False)
+    return inverse.T @ inverse, -float(np.log(np.diag(factor)).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Leaves:
+    """Unbiased frequencies of the buckets from an oracle: their variance is noise + sampling × frequency."""
+
+    frequencies: Floats
+    noise: float
+    sampling: float
+
+
+@dataclass(eq=False)
+class Fit:
+    """A log-density fitted with a prior.
+
+    Attributes
+    ----------
+    f : array
+        The histogram at the mode.
+    theta : array
+        Its logarithm, up to a constant.
+    evidence : float
+        Nats, up to a constant of the data; less the price of the single heaps.
+    prior : Prior
+        What it was fitted with.
+    single : tuple of int
+        Buckets that hold single heaps.
+    """
+
+    f: Floats
+    theta: Floats
+    evidence: float
+    prior: Prior
+    single: tuple[int, ...] = ()
+    _score: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    _information: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    _factor: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    _precision: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
+    _half: float = 0.0
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """The posterior covariance of f, to first order around the mode."""
+        from scipy.linalg import cho_solve
+
+        spread = cho_solve((self._factor, True), np.eye(self.f.size), check_finite=False)
+        return _centred(spread, self.f)
+
+    def heap_gains(self) -> Floats:
+        """Return by how many nats the evidence would change if each bucket could hold a single heap, one at a time.
+
+        Adding variance v to K at one place changes the evidence by ½ v u² / (1 + v w) - ½ ln(1 + v w), where u is the
+        slope of the log-likelihood there and w the same entry of (K + H⁻¹)⁻¹ = H - H (H + K⁻¹)⁻¹ H.
+        """
+        from scipy.linalg import solve_triangular
+
+        half = solve_triangular(self._factor, self._information, lower=True, check_finite=False)
+        w = np.maximum(np.diag(self._information) - (half**2).sum(axis=0), 0.0)
+        u, v = self._score, HEAP_VARIANCE
+        gains = 0.5 * v * u**2 / (1 + v * w) - 0.5 * np.log1p(v * w)
+        gains[(u <= 0) | np.isin(np.arange(u.size), self.single)] = -math.inf
+        return np.asarray(gains)
+
+
+def _centred(matrix: Floats, f: Floats) -> Floats:
+    """Return J matrix J for the symmetric J = diag f - f fᵀ."""
+    row = matrix @ f
+    out = matrix - row[:, None] - row[None, :] + f @ row
+    out *= f[:, None]
+    out *= f[None, :]
+    return np.asarray(out)
+
+
+class Reports:
+    """The reports that a log-density is fitted to.
+
+    Parameters
+    ----------
+    channel : Operator
+        A, with E[counts]/n = A f.
+    counts : array
+        Number of reports in each output cell.
+    leaves : Leaves, optional
+        Frequencies from those who reported their bucket.
+    """
+
+    def __init__(self, channel: Operator, counts: npt.ArrayLike, leaves: Leaves | None = None) -> None:
+        require("scipy", "scipy", "Estimating a distribution")
+        self.channel, self.transposed = channel, channel.T
+        self.counts = check_counts(counts)
+        self.size = check_channel(channel, self.counts)
+        self.n = float(self.counts.sum())
+        self.leaves = leaves
+        if leaves is not None:
+            if leaves.frequencies.shape != (self.size,) or not np.isfinite(leaves.frequencies).all():
+                raise DiscreetError(f"leaves must have one finite frequency for each of the {self.size} buckets")
+            self._variance = np.full(self.size, leaves.noise + leaves.sampling / self.size)
+
+    def settle(self, f: Floats) -> None:
+        """Take the variances of the leaves at this histogram, mixed with an even one so that none is too sure."""
+        if self.leaves is not None:
+            self._variance = self.leaves.noise + self.leaves.sampling * (0.9 * f + 0.1 / self.size)
+
+    @property
+    def limits(self) -> tuple[Floats, Floats] | None:
+        """The frequencies of the leaves, without negative ones, and their variances."""
+        return None if self.leaves is None else (np.maximum(self.leaves.frequencies, 0.0), self._variance)
+
+    @single_thread()
+    def fit(self, prior: Prior, start: Floats | None = None) -> Fit:
+        """Return the fit with a prior."""
+        precision, half = _precision(self.size, prior)
+        return self._fit(precision, half, np.zeros(self.size) if start is None else start, prior, ())
+
+    @single_thread()
+    def with_heap(self, fit: Fit, bucket: int) -> Fit:
+        """Return the fit in which one more bucket may hold a single heap."""
+        column = fit._precision[:, bucket]
+        scale = 1.0 + HEAP_VARIANCE * column[bucket]
+        precision = fit._precision - np.outer(column, column) * (HEAP_VARIANCE / scale)
+        half = fit._half - 0.5 * math.log(scale)
+        return self._fit(precision, half, fit.theta, fit.prior, (*fit.single, bucket))
+
+    def _fit(self, precision: Floats, half: float, theta: Floats, prior: Prior, single: tuple[int, ...]) -> Fit:
+        from scipy.linalg import cho_factor, cho_solve
+
+        offset = np.log(prior.points) if prior.points else 0.0
+        f = _softmax(theta + offset)
+        likelihood, y = self._likelihood(f)
+        goal = likelihood - 0.5 * float(theta @ (precision @ theta))
+        for step in range(61):
+            score, information = self._slopes(f, y)
+            factor = cho_factor(information + precision, lower=True, overwrite_a=True, check_finite=False)[0]
+            slope = score - precision @ theta
+            move = cho_solve((factor, True), slope, check_finite=False)
+            gain = float(slope @ move)  # twice what a quadratic goal would still gain
+            if gain < ENOUGH or step == 60:
+                break
+            length = min(1.0, LARGEST_STEP / float(np.abs(move).max()))
+            while True:
+                trial = theta + length * move
+                f = _softmax(trial + offset)
+                likelihood, y = self._likelihood(f)
+                reached = likelihood - 0.5 * float(trial @ (precision @ trial))
+                if reached >= goal + 1e-4 * length * gain or length < 1e-6:
+                    break
+                length *= 0.5
+            theta, goal = trial, reached
+        evidence = goal + half - float(np.log(np.diag(factor)).sum())
+        return Fit(f, theta, evidence, prior, single, score, information, np.tril(factor), precision, half)
+
+    def _likelihood(self, f: Floats) -> tuple[float, Floats]:
+        y = np.asarray(self.channel @ f)
+        seen = self.counts > 0
+        value = float(self.counts[seen] @ np.log(y[seen]))
+        if self.leaves is not None:
+            value -= 0.5 * float(((f - self.leaves.frequencies) ** 2 / self._variance).sum())
+        return value, y
+
+    def _slopes(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient of the log-likelihood in θ, and its Fisher information."""
+        pull = np.asarray(self.transposed @ (self.counts / np.maximum(y, 1e-300)))
+        matrix = self.channel.gram(self.n / np.maximum(y, 1e-300))
+        if self.leaves is not None:
+            pull = pull - (f - self.leaves.frequencies) / self._variance
+            matrix[np.diag_indices(self.size)] += 1.0 / self._variance
+        return f * (pull - f @ pull), _centred(matrix, f)
+
+
+def _softmax(theta: Floats) -> Floats:
+    f = np.exp(theta - theta.max())
+    return np.asarray(f / f.sum())
+
+
+def heaps_at(buckets: Counts, variance: float) -> Heaps:
+    """Return heaps at these buckets, each once."""
+    return Heaps(tuple(np.unique(buckets).tolist()), variance)

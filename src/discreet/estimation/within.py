@@ -1,0 +1,112 @@
+"""Where in its bucket the mass of a bucket lies.
+
+A histogram says how much each bucket holds, not where. Mass may be spread evenly, lie on known points (whole hours,
+say), or lie in one place that nobody knows: a heap. The first two give a number for the share below x; the last gives
+only bounds, and intervals then reach from one to the other.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from discreet.arrays import Counts, Floats
+
+CLOSE = 1e-9
+"""Two places of [0, 1] that differ by less are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Points at a constant step, as places in [0, 1], with the bucket of each.
+
+    Attributes
+    ----------
+    step : float
+        The step in the domain's own units.
+    places : array
+        Where the points are, ascending.
+    buckets : array of int
+        The bucket that a device puts each point into.
+    """
+
+    step: float
+    places: Floats
+    buckets: Counts
+
+    def points_per_bucket(self, size: int) -> Counts:
+        """Return the number of points in each bucket."""
+        return np.bincount(self.buckets, minlength=size)
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """The law of the mass within each of equal buckets of [0, 1].
+
+    Attributes
+    ----------
+    size : int
+        Number of buckets.
+    places, buckets, shares : array
+        Points: where they are, in which bucket, and which share of that bucket's mass lies there. The rest of the mass
+        is spread evenly.
+    loose : array
+        Share of each bucket's mass that lies in one unknown place. For a best guess it is spread evenly too, or lies on
+        the points that are given for it.
+
+    Examples
+    --------
+    >>> Within(2).below(0.75)
+    (array([1. , 0.5]), 0.0, 0.0)
+    >>> Within(2, loose=np.array([0.0, 1.0])).below(0.75)[1:]
+    (0.5, 0.5)
+    """
+
+    size: int
+    places: Floats = field(default_factory=lambda: np.empty(0))
+    buckets: Counts = field(default_factory=lambda: np.empty(0, np.int64))
+    shares: Floats = field(default_factory=lambda: np.empty(0))
+    loose: Floats | None = None
+
+    @classmethod
+    def on_lattice(cls, lattice: Lattice, size: int, pointed: Floats, loose: Floats | None = None) -> "Within":
+        """Return the law with this share of each bucket's mass on the points of a lattice, in equal parts."""
+        count = lattice.points_per_bucket(size)[lattice.buckets]
+        return cls(size, lattice.places, lattice.buckets, pointed[lattice.buckets] / count, loose)
+
+    @cached_property
+    def _spread(self) -> Floats:
+        """The share of each bucket's mass that is spread evenly."""
+        return np.asarray(1.0 - np.bincount(self.buckets, self.shares, minlength=self.size), dtype=np.float64)
+
+    def _summed(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]]", power: Floats | float = 1.0) -> Floats:
+        weights = np.where(chosen, self.shares, 0.0) * power
+        return np.asarray(np.bincount(self.buckets, weights, minlength=self.size), dtype=np.float64)
+
+    def below(self, x: float) -> tuple[Floats, float, float]:
+        """Return the share of each bucket at or below x, and by how much of its bucket that may be less or more."""
+        even = np.clip(x * self.size - np.arange(self.size), 0.0, 1.0)
+        shares = even * self._spread + self._summed(self.places <= x + CLOSE)
+        if self.loose is None:
+            return shares, 0.0, 0.0
+        bucket = min(max(int(x * self.size + CLOSE), 0), self.size - 1)
+        loose, share = float(self.loose[bucket]), float(shares[bucket])
+        least = float(even[bucket]) * (1.0 - loose)
+        return shares, max(share - least, 0.0), max(least + loose - share, 0.0)
+
+    def inside(self, low: float, high: float) -> tuple[Floats, Floats]:
+        """Return the share of each bucket from low to high, and the mean place of that part."""
+        edges = np.clip(np.arange(self.size + 1) / self.size, low, high)
+        even = np.diff(edges) * self.size * self._spread
+        middle = 0.5 * (edges[1:] + edges[:-1])
+        chosen = (self.places >= low - CLOSE) & (self.places <= high + CLOSE)
+        shares = even + self._summed(chosen)
+        moment = even * middle + self._summed(chosen, self.places)
+        return shares, np.divide(moment, shares, out=middle.copy(), where=shares > 0)
+
+    def squares(self, centre: float) -> Floats:
+        """Return the mean squared distance from a centre in each bucket."""
+        middle = (np.arange(self.size) + 0.5) / self.size
+        even = (middle - centre) ** 2 + 1.0 / (12.0 * self.size**2)
+        everywhere = np.ones(self.places.size, dtype=np.bool_)
+        return np.asarray(even * self._spread + self._summed(everywhere, (self.places - centre) ** 2))

@@ -1,0 +1,225 @@
+import math
+
+import numpy as np
+import pytest
+from tests.estimation.common import beta_histogram, reports, square_wave
+
+from discreet.estimation.density import HEAP_VARIANCE, Fit, Leaves, Prior, Reports, heaps_at
+from discreet.estimation.em import ems, joint
+from discreet.estimation.explanations import Explanation, Explanations, explain
+from discreet.estimation.functionals import Cdf, Mean, Quantile, Range
+from discreet.estimation.within import Lattice, Within
+from discreet.metrics import kolmogorov_smirnov, wasserstein
+from discreet.operators import Band, Dense
+
+pytestmark = pytest.mark.needs("scipy")
+
+
+def leaves(truth: np.ndarray, n: int, epsilon: float, seed: int) -> Leaves:
+    """Frequencies by unary encoding."""
+    random = np.random.default_rng(seed)
+    p, q = 0.5, 1 / (math.exp(epsilon) + 1)
+    counts = random.multinomial(n, truth)
+    support = random.binomial(counts, p) + random.binomial(n - counts, q)
+    return Leaves((support / n - q) / (p - q), q * (1 - q) / (n * (p - q) ** 2), (1 - p - q) / ((p - q) * n))
+
+
+def lattice(step: int, size: int) -> Lattice:
+    """Every step-th bucket holds a point in its middle."""
+    buckets = np.arange(0, size, step)
+    return Lattice(float(step), (buckets + 0.5) / size, buckets)
+
+
+@pytest.mark.parametrize("profile", ["flat", "bent"])
+def test_gram_is_that_of_the_dense_matrix(profile: str) -> None:
+    near = 0.1 if profile == "flat" else np.array([0.05, 0.1, 0.12, 0.1, 0.05])
+    channel, weights = Band(9, 5, near, 0.01), np.random.default_rng(1).random(13)
+    full = channel.dense().T @ np.diag(weights) @ channel.dense()
+    centring = np.eye(9) - 1 / 9  # changes of f with sum zero feel only this part
+    np.testing.assert_allclose(centring @ channel.gram(weights) @ centring, centring @ full @ centring, atol=1e-12)
+
+
+def test_the_mode_is_stationary_and_the_evidence_is_laplace() -> None:
+    channel, truth = square_wave(1.0, 24), beta_histogram(24)
+    data = Reports(channel, reports(channel, truth, 5000, 1), leaves(truth, 500, 1.0, 2))
+    prior = Prior(10.0, 5.0, 0.01)
+    fit = data.fit(prior)
+    slope = fit._score - fit._precision @ fit.theta
+    assert abs(slope @ np.linalg.solve(fit._information + fit._precision, slope)) < 1e-3
+    # The gradient is that of the likelihood, and the information close to its curvature.
+    for k in (0, 11, 23):
+        step = 1e-5 * np.eye(24)[k]
+        moved = [data._likelihood(np.exp(fit.theta + s) / np.exp(fit.theta + s).sum())[0] for s in (step, -step)]
+        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(fit._score[k], rel=1e-3, abs=1e-3)
+    covariance = np.linalg.inv(fit._precision)
+    goal = data._likelihood(fit.f)[0] - 0.5 * fit.theta @ fit._precision @ fit.theta
+    volume = np.linalg.slogdet(np.eye(24) + covariance @ fit._information)[1]
+    assert fit.evidence == pytest.approx(goal - 0.5 * volume, abs=1e-6)
+
+
+def test_heap_gains_foretell_the_evidence() -> None:
+    channel = square_wave(2.0, 64)
+    truth = 0.9 * beta_histogram(64) + 0.1 * np.eye(64)[30]
+    data = Reports(channel, reports(channel, truth, 20_000, 1), leaves(truth, 4000, 2.0, 3))
+    fit = data.fit(Prior(1000.0))
+    gains = fit.heap_gains()
+    assert gains.argmax() == 30
+    more = data.with_heap(fit, 30)
+    assert more.single == (30,)
+    assert more.evidence - fit.evidence > 0.8 * gains[30] > 5
+    assert more.heap_gains()[30] == -math.inf
+    # Raising one bucket's variance is a lattice of one bucket, but for the part that all its points share.
+    again = data.fit(Prior(1000.0, heaps=(heaps_at(np.array([30]), 0.0),)))
+    np.testing.assert_allclose(again.f, more.f, atol=1e-4)
+    assert again.evidence == pytest.approx(more.evidence, abs=0.02)
+    assert HEAP_VARIANCE > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.5])
+def test_recovers_a_smooth_density(epsilon: float) -> None:
+    truth, channel = beta_histogram(128), square_wave(epsilon, 128)
+    distances = []
+    for seed in range(4):
+        counts = reports(channel, truth, 100_000, seed)
+        found = explain(Reports(channel, counts))
+        assert math.isclose(found.f.sum(), 1, abs_tol=1e-9)
+        distances.append((wasserstein(truth, found.f), wasserstein(truth, ems(channel, counts).f)))
+    ours, smoothed = np.mean(distances, axis=0)
+    assert ours < {0.5: 0.012, 1.0: 0.006, 2.5: 0.003}[epsilon]
+    assert ours < 1.15 * smoothed
+
+
+def test_consistent_where_smoothed_em_is_not() -> None:
+    truth, channel = beta_histogram(128), square_wave(1.0, 128)
+    counts = 1e9 * (channel @ truth)
+    assert wasserstein(truth, explain(Reports(channel, counts)).f) < 3e-4
+    assert wasserstein(truth, ems(channel, counts, stop="fixed-point").f) > 1e-3
+
+
+def test_finds_a_heap_and_leaves_smooth_data_smooth() -> None:
+    channel, smooth = square_wave(2.0, 128), beta_histogram(128)
+    heaped = 0.7 * smooth + 0.3 * np.eye(128)[40]
+    for truth, found in ((smooth, ()), (heaped, (40,))):
+        data = Reports(channel, reports(channel, truth, 40_000, 1), leaves(truth, 4000, 2.0, 2))
+        explained = explain(data)
+        assert explained.leading.fit.single == found
+        assert explained.details()["heaps"] == len(found)
+        assert kolmogorov_smirnov(truth, explained.f) < 0.03
+    # Nobody knows where in its bucket the heap lies: its interval is the bucket, and that of a share reaches over it.
+    explained = explain(data)
+    median = explained.bounds(Quantile(0.3), 0.95)
+    assert (median.lower, median.upper) == pytest.approx((40 / 128, 41 / 128), abs=2e-3)
+    share = explained.bounds(Cdf(40.5 / 128), 0.95)
+    assert share.lower < heaped[:40].sum() + 0.05
+    assert share.upper > heaped[:41].sum() - 0.05
+
+
+def test_recognises_a_lattice_and_reads_points() -> None:
+    size, points = 120, lattice(4, 120)
+    curve = beta_histogram(size)
+    truth = np.zeros(size)
+    truth[points.buckets] = curve[points.buckets]
+    truth /= truth.sum()
+    channel = square_wave(3.0, size)
+    data = Reports(channel, reports(channel, truth, 200_000, 1), leaves(truth, 40_000, 3.0, 2))
+    explained = explain(data, [lattice(3, size), points])
+    assert explained.details()["heaps_at_multiples_of"] == [4.0]
+    median = Quantile(0.5)(truth, Within.on_lattice(points, size, np.ones(size)))
+    assert explained.value(Quantile(0.5)) == pytest.approx(median, abs=1e-8)
+    bounds = explained.bounds(Quantile(0.5), 0.95)
+    assert bounds.lower <= median + 1e-8
+    assert bounds.upper >= median - 1e-8
+    # The same reports without the lattice: the interval says at least the bucket.
+    blind = explain(data).bounds(Quantile(0.5), 0.95)
+    assert blind.lower <= median <= blind.upper
+    assert blind.upper - blind.lower >= 1 / size - 1e-9
+
+
+def test_a_fine_lattice_explains_buckets_that_hold_more_points() -> None:
+    """Whole minutes in buckets of 1.2 minutes: every fifth bucket holds two of them."""
+    size = 100
+    places = (np.arange(120) + 0.5) / 120
+    minutes = Lattice(1.0, places, (places * size).astype(np.int64))
+    held = minutes.points_per_bucket(size)
+    truth = held * beta_histogram(size)
+    truth /= truth.sum()
+    channel = square_wave(3.0, size)
+    data = Reports(channel, reports(channel, truth, 100_000, 1), leaves(truth, 10_000, 3.0, 2))
+    explained = explain(data, [minutes])
+    assert explained.details()["heaps_at_multiples_of"] == [1.0]
+    x = places[60]
+    inside = Within.on_lattice(minutes, size, np.ones(size))
+    assert abs(explained.value(Cdf(x)) - Cdf(x)(truth, inside)) < 0.01
+
+
+def test_values_that_are_the_buckets() -> None:
+    channel, truth = square_wave(2.0, 50), beta_histogram(50)
+    own = Lattice(1.0, (np.arange(50) + 0.5) / 50, np.arange(50))
+    explained = explain(Reports(channel, reports(channel, truth, 50_000, 1)), [], own)
+    for q in (0.1, 0.5, 0.9):
+        bounds = explained.bounds(Quantile(q), 0.95)
+        for x in (bounds.lower, bounds.upper, explained.value(Quantile(q))):
+            assert (x * 50 - 0.5) == pytest.approx(round(x * 50 - 0.5), abs=1e-6)
+
+
+def normal(value: float, spread: float) -> Explanation:
+    """An explanation of two buckets whose first share is normal with this centre and spread."""
+    fit = Fit(np.array([value, 1 - value]), np.zeros(2), 0.0, Prior(1.0))
+    fit.covariance = spread**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    return Explanation(fit, Within(2), 0.0)
+
+
+def test_ends_are_quantiles_of_the_mixture() -> None:
+    z = 1.959964
+    one = Explanations([normal(0.5, 0.01)], [normal(0.5, 0.01)], 2).bounds(Range(0.0, 0.5), 0.95)
+    assert (one.lower, one.upper) == pytest.approx((0.5 - z * 0.01, 0.5 + z * 0.01), abs=1e-6)
+    assert one.standard_error == pytest.approx(0.01)
+    both = [normal(0.4, 0.01), normal(0.6, 0.01)]
+    two = Explanations(both, both, 2).bounds(Range(0.0, 0.5), 0.95)
+    # Each counts half, so each end is the 5 % quantile of its own explanation.
+    assert (two.lower, two.upper) == pytest.approx((0.4 - 1.644854 * 0.01, 0.6 + 1.644854 * 0.01), abs=1e-6)
+    low, high = Explanations(both, both, 2).band(np.eye(2), 0.95)
+    assert (low[0], high[0]) == pytest.approx((two.lower, two.upper), abs=1e-6)
+
+
+def test_draws_have_the_stated_spread() -> None:
+    channel, truth = square_wave(1.0, 64), beta_histogram(64)
+    explained = explain(Reports(channel, reports(channel, truth, 50_000, 3)))
+    draws = explained.draws(4000)
+    assert draws.shape == (4000, 64)
+    np.testing.assert_allclose(draws.sum(axis=1), 1, atol=1e-9)
+    for functional in (Mean(), Range(0.5, 0.75)):
+        spread = (draws @ functional.gradient(truth)).std()
+        assert spread == pytest.approx(explained.bounds(functional, 0.95).standard_error, rel=0.08)
+
+
+def test_other_channels() -> None:
+    truth = beta_histogram(64)
+    channels = [square_wave(1.0, 64), square_wave(2.0, 64)]
+    channel, counts = joint(channels, [reports(c, truth, 50_000, k) for k, c in enumerate(channels)])
+    assert wasserstein(truth, explain(Reports(channel, counts)).f) < 0.008
+    wave = channels[0]
+    counts = reports(wave, truth, 50_000, 4)
+    np.testing.assert_allclose(
+        Reports(Dense(wave.dense()), counts).fit(Prior(100.0)).f, Reports(wave, counts).fit(Prior(100.0)).f, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_few_buckets_and_few_reports(size: int) -> None:
+    channel = Band(size, 2, 0.4, 0.1)
+    for counts in (np.full(channel.shape[0], 10.0), np.eye(channel.shape[0])[0]):
+        explained = explain(Reports(channel, counts))
+        assert math.isclose(explained.f.sum(), 1)
+        for functional in (Mean(), Quantile(0.5), Cdf(0.3)):
+            bounds = explained.bounds(functional, 0.95)
+            assert math.isfinite(bounds.lower)
+            assert bounds.lower <= bounds.upper
+
+
+def test_bad_input_is_refused() -> None:
+    channel = square_wave(1.0, 16)
+    with pytest.raises(ValueError, match="no reports"):
+        Reports(channel, np.zeros(channel.shape[0]))
+    with pytest.raises(ValueError, match="one finite frequency for each of the 16 buckets"):
+        Reports(channel, np.ones(channel.shape[0]), Leaves(np.zeros(3), 1.0, 1.0))
