@@ -53,17 +53,18 @@ LEAD = (
     "intervals."
 )
 AUTO = (
-    "`auto` asks 92 in 100 people for their bucket through Square Wave, which shows the shape, and the others through "
-    "a frequency oracle, which shows spikes: one ε-LDP report per person. Since 0.2 the server fits every log-density "
-    "that may explain both kinds of report (smooth, rough, with single heaps, with heaps at round numbers) and averages "
-    "them by their evidence; up to ε = 1 the window is 0.7 times as wide as Square Wave's. **The figures of `auto`, "
-    "`hybrid` and `spline` on this page are those of 0.1**, which averaged a log-spline, EMS and a spline with an effect "
-    "for every bucket, tuned on reports of the four data sets below with other seeds."
+    "`auto` asks 92 in 100 people for their bucket through Square Wave, which shows the shape, and the others "
+    "through a frequency oracle, which shows spikes: one ε-LDP report per person. Since 0.2 the server fits every "
+    "log-density that may explain both kinds of report (smooth, rough, with single heaps, with heaps at round "
+    "numbers) and averages them by their evidence; up to ε = 1 the window is 0.7 times as wide as Square Wave's. "
+    "**The figures of `auto`, `hybrid` and `spline` on this page are those of 0.1**, which averaged a log-spline, "
+    "EMS and a spline with an effect for every bucket, tuned on reports of the four data sets below with other "
+    "seeds."
 )
 INTERVALS = (
-    "Share of trials in which the nominal 95 % interval of 0.1's `auto` contained the truth, with other people in every "
-    "trial. On columns that nobody tuned on, heaped ones above all, it was far less; 0.2 has other intervals: an average "
-    "over all explanations that the evidence allows. *Do the intervals hold?* measures them."
+    "Share of trials in which the nominal 95 % interval of 0.1's `auto` contained the truth, with other people in "
+    "every trial. On columns that nobody tuned on, heaped ones above all, it was far less; 0.2 has other intervals:"
+    " an average over all explanations that the evidence allows. *Do the intervals hold?* measures them."
 )
 WHEN = (
     "- The density is known to be smooth: `spline`, with all people in the wave and without EMS's bias.\n"
