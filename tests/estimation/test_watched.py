@@ -282,6 +282,43 @@ def test_2000_campaigns_of_the_default_mean():
 
 
 @pytest.mark.slow
+def test_2000_campaigns_in_two_rounds_of_which_the_first_chooses_the_second():
+    """One bet runs through both rounds; its size in round two may depend on round one, and here does."""
+    random, people, limit = np.random.default_rng(8), 2000, math.log(40)
+    first, law, truth, bounds = _number("duchi")
+    second = {True: _number("piecewise", 2.0), False: _number("duchi", 0.5)}
+    n = people // 4, 2 * people - people // 4
+    kept = 0
+    for _ in range(2000):
+        pilot = random.choice(len(law), size=n[0], p=law)
+        stream, its_law, its_truth, _ = second[bool(first.values[pilot].mean() > truth)]
+        stream = Stream(stream.counts, stream.values - its_truth + truth, stream.variance)  # the same mean in both
+        bets, shares = watched.bet_sizes([first, stream], people / first.variance, 0.95, bounds)
+        reports = np.concatenate([pilot, len(law) + random.choice(len(its_law), size=n[1], p=its_law)])
+        worth = np.concatenate([first.values, stream.values]) - truth
+        inside = True
+        for sign in (1, -1):
+            logs = np.cumsum(np.log1p(sign * bets * worth)[:, reports], axis=1) + np.log(shares)[:, None]
+            top = logs.max(axis=0)
+            inside &= bool((top + np.log(np.exp(logs - top).sum(axis=0)) < limit).all())
+        kept += inside
+    assert kept / 2000 >= 0.945
+
+
+def test_bets_of_the_first_round_do_not_know_the_second():
+    """Otherwise they would depend on their own reports, through the mechanism that these choose."""
+    first = Stream(np.array([30, 20]), np.array([1.5, -1.5]), 2.0)
+    for planned in (1.0, 1000.0):  # where the largest bets are capped, and where they are not
+        sizes = [
+            watched.bet_sizes([first, Stream(np.ones(2), np.array([v, -v]), v * v)], planned, 0.95, (-1.5, 1.5))[0]
+            for v in (0.5, 9.0)
+        ]
+        np.testing.assert_array_equal(sizes[0][:, :2], sizes[1][:, :2])
+    wide = Stream(np.array([0, 0]), np.array([9.0, -9.0]), 81.0)
+    assert interval([first, wide], 1.0, 0.95) == interval([first], 1.0, 0.95)
+
+
+@pytest.mark.slow
 def test_2000_campaigns_of_two_groups_that_people_chose():
     """Arrival drifts between the groups; the interval is the factor at information time."""
     random, people, last = np.random.default_rng(7), 2000, 4000

@@ -103,7 +103,8 @@ def interval(
     level : float
         How often the interval contains the truth at all times, such as 0.95.
     bounds : (float, float), optional
-        Between which the truth must lie; unless given, the least and the largest value. Needed for a ratio.
+        Between which the truth must lie, fixed before any data; unless given, the least and the largest value of the
+        first stream. Needed for a ratio.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def interval(
     if bounds is None:
         if any(stream.weights is not None for stream in streams):
             raise DiscreetError("bounds must be given for a ratio")
-        bounds = min(float(s.values.min()) for s in streams), max(float(s.values.max()) for s in streams)
+        bounds = float(streams[0].values.min()), float(streams[0].values.max())
     total = sum((stream.sums() / stream.variance for stream in streams), np.zeros(2))
     if not total[1] > 0:  # nobody reported, or a count below zero: nothing is known of a ratio
         return bounds
