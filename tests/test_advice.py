@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.advice import SHAPES, Population, epsilon_needed, error_curve, knots_prior
+from discreet.advice import SHAPES, Population, epsilon_needed, error_curve, knots_prior, second_round
 from discreet.estimation.functionals import Variance as VarianceOf
 from discreet.mechanisms.numeric.privrm import METHODS as RANGES
 from discreet.mechanisms.registry import entries
 from discreet.metrics import wasserstein
+from discreet.plans.base import Answered
 from discreet.plans.distribution.plan import METHODS as DISTRIBUTIONS
 from discreet.plans.registry import read_plan
 
@@ -305,3 +306,58 @@ def test_frequencies():
 def test_bad_questions_are_named(call, why):
     with pytest.raises(dc.DiscreetError, match=why):
         call()
+
+
+# -- a second round ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.needs("scipy")
+def test_a_second_round_says_what_it_would_gain():
+    none = dc.advise("mean", 0.1, 1000).second_round
+    assert not none.pays
+    assert str(none) == "A second round would save fewer than 2 % of the people here: one round is enough."
+    gain = dc.advise("mean", 2.0, 10_000, domain=WAGE).second_round
+    assert 0.85 < gain.error_ratio < 0.96
+    assert gain.people_saved == pytest.approx(1 - gain.error_ratio**2)
+    assert f"save about {100 * gain.people_saved:.0f} % of the people" in str(gain)
+    assert "allow it with rounds=2" in str(gain)
+    assert gain == second_round("mean", 2.0, 10_000)  # the domain's units do not matter
+    narrow = np.zeros(64)
+    narrow[30:34] = 1
+    assert second_round("mean", 4.0, 10_000, prior=narrow).people_saved > 1.5 * second_round("mean", 4.0).people_saved
+    several = second_round("means", 2.0, 30_000, domain=[NUMBER] * 3)
+    assert several.error_ratio == pytest.approx(gain.error_ratio, abs=0.02)
+    assert dc.advise("frequency", 1.0, size=4).second_round is None
+    assert not second_round("range-mean", 2.0, domain=NUMBER, low=20, high=50).pays
+
+
+@pytest.mark.needs("scipy")
+def test_what_a_second_round_gains_is_what_it_gains():
+    """The variances of both plans' own reports, for people spread as assumed: exact but for the pilots drawn."""
+    people, epsilon, n = Population.of("skewed", dc.Interval(-1, 1)), 2.0, 4000
+    values, weights = people.points(1)
+    one = dc.mechanism("minimax", epsilon).expected_variance(people.masses) + people.variance
+    rounds = dc.Mean(people.domain, epsilon, rounds=2).expecting(n)
+    asked = rounds.round([])
+    first = asked.channels[0].mechanism
+    pilot = round(asked.share * n)
+    rng = np.random.default_rng(8)
+    widths = []
+    for _ in range(6):
+        tally = first.draw_tally(values, weights, pilot, rng)
+        second = rounds.round([Answered(asked, {"pilot": tally})]).channels[0].mechanism
+        parts = ((pilot, first), (n - pilot, second))
+        precision = sum(k / (m.expected_variance(people.masses) + people.variance) for k, m in parts)
+        widths.append(precision**-0.5 / math.sqrt(one / n))
+    assert second_round("mean", epsilon, n).error_ratio == pytest.approx(np.mean(widths), rel=0.02)
+
+
+@pytest.mark.needs("scipy")
+def test_rounds_limit_what_is_advised():
+    assert {option.rounds for option in dc.advise("mean", 2.0, 1000, rounds=1, shape="bell")} == {1}
+    two = dc.advise("mean", 2.0, 10_000, rounds=2)
+    assert two.best.method == two.plan().method == "aaa"
+    assert "skewed" in two.basis
+    assert dc.advise("means", 2.0, 10_000, domain=advice_domains(), rounds=2).best.method == "aaa"
+    with pytest.raises(dc.DiscreetError, match="rounds must be a whole number from 1 on, not 0"):
+        dc.advise("mean", 2.0, rounds=0)

@@ -29,6 +29,19 @@ def test_a_mean_with_plan_and_plot(tmp_path):
     assert plot.read_bytes()[:4] == b"\x89PNG"
 
 
+@pytest.mark.needs("scipy")
+def test_a_second_round(tmp_path):
+    plan = tmp_path / "plan.json"
+    asked = ("advise", "mean", "--low", "0", "--high", "100", "--epsilon", "2", "--people", "10000")
+    shown = " ".join(run(*asked).stdout.split())
+    assert "A second round would save about 1" in shown
+    assert "allow it with --rounds 2" in shown
+    assert json.loads(run(*asked, "--json").stdout)["second_round"]["people_saved"] > 0.1
+    two = run(*asked, "--rounds", "2", "--plan", str(plan), "--json")
+    assert "second_round" not in json.loads(two.stdout)
+    assert read_plan(json.loads(plan.read_text())).method == "aaa"
+
+
 @pytest.mark.needs("matplotlib", "pyarrow", "scipy")
 def test_frequencies_as_a_table():
     result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--people", "1000")

@@ -156,6 +156,14 @@ def test_advice_is_that_of_the_library():
     assert found["options"][0]["method"] == best.method
     named = forecast({"kind": "mean", "low": 0, "high": 1, "epsilon": 1, "people": 10, "method": "duchi"})
     assert named["plan"]["method"] == "duchi"
+    mean = {"kind": "mean", "low": 0, "high": 1, "epsilon": 2, "people": 5000}
+    one, two = forecast(mean), forecast(mean | {"method": "in two rounds"})
+    assert one["plan"]["method"] == "minimax"
+    assert "would save about" in one["second_round"]
+    assert two["plan"]["method"] == "aaa"
+    assert float(two["margin"]) < float(one["margin"])
+    assert two["without"] == one["without"]
+    assert "one round is enough" in forecast(mean | {"epsilon": 0.1})["second_round"]
     assert forecast({"kind": "distribution", "low": 0, "high": 1, "epsilon": 1, "people": 500})["simulated"] == 500
     assert sure(1.0) == pytest.approx(np.e / (1 + np.e))
 

@@ -11,6 +11,7 @@ from discreet.advice.base import Advice, Option
 from discreet.advice.exact import knots_prior
 from discreet.advice.plot import plot_errors
 from discreet.advice.population import SHAPES, Population
+from discreet.advice.second_round import SecondRound, second_round
 
 __all__ = [
     "EPSILONS",
@@ -18,9 +19,11 @@ __all__ = [
     "Advice",
     "Option",
     "Population",
+    "SecondRound",
     "advise",
     "epsilon_needed",
     "error_curve",
     "knots_prior",
     "plot_errors",
+    "second_round",
 ]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from discreet.advice.rehearsal import (
     rehearse,
     variance_candidates,
 )
+from discreet.advice.second_round import gain_of
 from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
@@ -71,6 +73,7 @@ def advise(
     shape: str | None = None,
     sample: Any = None,
     level: float = 0.95,
+    rounds: int | None = None,
 ) -> Advice:
     """Rank the methods for a question.
 
@@ -100,9 +103,13 @@ def advise(
         Number of buckets: distribution, variance.
     prior, shape, sample : optional
         One way to say how values are expected to be spread: a rough histogram over the domain, a name of `SHAPES`, or
-        values. Without it, a mean is ranked by its worst case, and the other questions for a skewed shape.
+        values. Without it, a mean is ranked by its worst case (by a skewed shape if it may take two rounds), and the
+        other questions by a skewed shape.
     level : float
         Of the confidence intervals.
+    rounds : int, optional
+        How many rounds the collection may take; any number unless given. `Advice.second_round` says what a second one
+        would gain.
 
     Examples
     --------
@@ -120,7 +127,7 @@ def advise(
     """
     asked = ask(
         question, epsilon, domain=domain, size=size, low=low, high=high, bins=bins, prior=prior, shape=shape,
-        sample=sample, level=level,
+        sample=sample, level=level, rounds=rounds,
     )  # fmt: skip
     people = check_people(people)
     wanted = check_error(error)
@@ -141,12 +148,14 @@ def advise(
         needs = {o.method: _rehearsed_need(asked, rehearsed, o, people, wanted) for o in leaders}
         ranked = [replace(o, people_needed=needs[o.method]) if o.method in needs else o for o in ranked]
     return Advice(
-        question, asked.epsilon, people, tuple(ranked), MEASURES[question], _basis(asked), asked.to_dict(), wanted
-    )
+        question, asked.epsilon, people, tuple(ranked), MEASURES[question], _basis(asked), asked.to_dict(), wanted,
+        partial(gain_of, asked, people),
+    )  # fmt: skip
 
 
 def _open(asked: Ask, methods: Sequence[str] | None) -> list[Candidate]:
-    found = [candidate for make in CANDIDATES[asked.question] for candidate in make(asked)]
+    made = [candidate for make in CANDIDATES[asked.question] for candidate in make(asked)]
+    found = [candidate for candidate in made if asked.rounds is None or candidate.rounds <= asked.rounds]
     kept = [c for c in found if methods is None or any(f"{c.method} ".startswith((f"{m} ", f"{m}/")) for m in methods)]
     if not kept:
         raise DiscreetError(
@@ -252,6 +261,7 @@ def epsilon_needed(
     shape: str | None = None,
     sample: Any = None,
     level: float = 0.95,
+    rounds: int | None = None,
 ) -> float | None:
     """Return the least epsilon, in steps of 0.1, with which the best method reaches an error, or None if none does.
 
@@ -265,7 +275,7 @@ def epsilon_needed(
     """
     about: dict[str, Any] = {
         "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
-        "sample": sample, "level": level,
+        "sample": sample, "level": level, "rounds": rounds,
     }  # fmt: skip
     people, wanted = check_people(people), check_error(error) or 0.0
     methods = _leaders(question, people, about, advice)
@@ -314,6 +324,7 @@ def error_curve(
     shape: str | None = None,
     sample: Any = None,
     level: float = 0.95,
+    rounds: int | None = None,
 ) -> list[list[float]]:
     """Return the best method's error: one row per number of people, one column per epsilon.
 
@@ -326,7 +337,7 @@ def error_curve(
     """
     about: dict[str, Any] = {
         "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
-        "sample": sample, "level": level,
+        "sample": sample, "level": level, "rounds": rounds,
     }  # fmt: skip
     methods = _leaders(question, crowds[0], about, advice)
     columns = []

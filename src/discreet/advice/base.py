@@ -1,9 +1,11 @@
 """Option and Advice: one method with what it would give, and all of them ranked."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from discreet.advice.second_round import SecondRound
 from discreet.plans.base import Plan
 from discreet.plans.registry import read_plan
 
@@ -65,6 +67,8 @@ class Advice:
         For whom the errors are predicted.
     asked : dict
         The question as a plan's JSON-ready values, without a method.
+    gain : callable
+        Computes `second_round`.
     """
 
     question: str
@@ -75,6 +79,19 @@ class Advice:
     basis: str
     asked: dict[str, Any]
     wanted: float | None = None
+    gain: Callable[[], SecondRound | None] = field(default=lambda: None, repr=False, compare=False)
+
+    @cached_property
+    def second_round(self) -> SecondRound | None:
+        """What a second round would gain, computed when it is first asked for; None where there is none to choose.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> print(dc.advise("mean", epsilon=0.1, people=1000).second_round)
+        A second round would save fewer than 2 % of the people here: one round is enough.
+        """
+        return self.gain()
 
     @property
     def best(self) -> Option:

@@ -37,6 +37,8 @@ class Ask:
         For whom the error is predicted; None for the worst case.
     is_guess : bool
         Whether a prior, a shape or a sample was given.
+    rounds : int or None
+        How many rounds the collection may take; any number if None.
     """
 
     question: str
@@ -48,6 +50,7 @@ class Ask:
     bins: int | None = None
     population: Population | None = None
     is_guess: bool = False
+    rounds: int | None = None
 
     @property
     def domain(self) -> Interval:
@@ -137,9 +140,12 @@ def ask(
     shape: str | None = None,
     sample: Any = None,
     level: float = 0.95,
+    rounds: int | None = None,
 ) -> Ask:
     """Check a question; the arguments are those of `discreet.advise`."""
     epsilon = check_epsilon(epsilon)
+    if rounds is not None:
+        check_whole("rounds", rounds, 1)
     if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise DiscreetError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
     check_choice("question", question, ("mean", "means", "frequency", "distribution", "variance", "range-mean"))
@@ -150,7 +156,8 @@ def ask(
     domains = _intervals(question, domain)
     population = _population(domains[0], prior, shape, sample)
     is_guess = population is not None
-    if question not in ("mean", "means") and population is None:
+    is_known = question in ("mean", "means") and (rounds is None or rounds == 1)  # the worst case of one round is known
+    if not is_known and population is None:
         population = Population.of(DEFAULT_SHAPE, domains[0])
     inside = None
     if question == "range-mean":
@@ -163,7 +170,7 @@ def ask(
             raise DiscreetError(f"nobody is expected between {low:g} and {high:g}; give another shape, prior or sample")
     if question in ("distribution", "variance"):
         bins = (256 if question == "distribution" else 64) if bins is None else bins
-    return Ask(question, epsilon, level, domains, None, inside, bins, population, is_guess)
+    return Ask(question, epsilon, level, domains, None, inside, bins, population, is_guess, rounds)
 
 
 def _categories(domain: Any, size: int | None) -> Categories:

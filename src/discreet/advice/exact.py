@@ -8,12 +8,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
 from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
 from discreet.advice.population import Population
 from discreet.arrays import Floats
+from discreet.estimation.resampling import generator
 from discreet.mechanisms.families import Numeric, require_numeric
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.operators import spread
@@ -22,31 +24,29 @@ from discreet.plans.frequency import oracle_candidates
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE
 from discreet.plans.mean.several import GUESSED_VARIANCE, Means
-from discreet.tallies import Tally
 
 NODES = np.linspace(-6, 6, 49)
 WEIGHTS = np.exp(-(NODES**2) / 2) / np.exp(-(NODES**2) / 2).sum()
 """Averages over a standard normal number are sums of ``WEIGHTS`` times the value at ``NODES``."""
 PILOTS = 3
-"""Pilot rounds that are drawn to see how well an adaptive mean learns."""
+"""Pilot rounds that are drawn to see how well an adaptive mean learns; above epsilon = 4 each takes a second: one."""
 
 
 def mean_candidates(asked: Ask) -> list[Candidate]:
     """Return all mechanisms for means; if the population is known, also those that adapt to it."""
-    scale, population = asked.domain.width / 2, asked.population
-    spread = GUESSED_VARIANCE if population is None else population.variance / scale**2
+    population = asked.population
     found = [
-        of_mechanism(m.name, {"method": m.name}, m, _noise(asked, variance, spread, scale))
+        of_mechanism(m.name, {"method": m.name}, m, noise_law(asked, population, variance))
         for m, variance in mechanisms(asked.epsilon, population)
     ]
     if population is None:
         return found
-    prior = knots_prior(population.masses)
-    tailored = mechanism("adaptive-additive", asked.epsilon, prior=prior)
-    variance = tailored.expected_variance(population.masses)
-    arguments = {"method": tailored.name, "prior": prior}
-    found.append(of_mechanism(tailored.name, arguments, tailored, _noise(asked, variance, spread, scale)))
-    return found + [_adaptive(asked, population, name, spread) for name in ADAPTIVE]
+    if asked.is_guess:
+        prior = knots_prior(population.masses)
+        tailored = mechanism("adaptive-additive", asked.epsilon, prior=prior)
+        law = noise_law(asked, population, tailored.expected_variance(population.masses))
+        found.append(of_mechanism(tailored.name, {"method": tailored.name, "prior": prior}, tailored, law))
+    return found + [_adaptive(asked, population, name, {"method": name}) for name in ADAPTIVE]
 
 
 def mechanisms(epsilon: float, population: Population | None) -> list[tuple[Numeric, float]]:
@@ -56,6 +56,17 @@ def mechanisms(epsilon: float, population: Population | None) -> list[tuple[Nume
     return [(m, m.worst_case_variance if population is None else m.expected_variance(population.masses)) for m in built]
 
 
+def spread_of(population: Population | None) -> float:
+    """Return the variance between people on the canonical scale, or a guess."""
+    return GUESSED_VARIANCE if population is None else population.variance / (population.domain.width / 2) ** 2
+
+
+def noise_law(asked: Ask, population: Population | None, variance: float, each: float = 1.0) -> Law:
+    """Return the law of means whose reports have this variance, if one in ``each`` people answers each question."""
+    scale, spread = max(domain.width for domain in asked.domains) / 2, spread_of(population)
+    return _noise(asked, each * variance, each * spread, scale)
+
+
 def _noise(asked: Ask, variance: float, spread: float, scale: float) -> Law:
     def law(people: int) -> tuple[float, float]:
         return scale * math.sqrt(variance / people), asked.z * scale * math.sqrt((variance + spread) / people)
@@ -63,38 +74,43 @@ def _noise(asked: Ask, variance: float, spread: float, scale: float) -> Law:
     return law
 
 
-def _adaptive(asked: Ask, population: Population, name: str, spread: float) -> Candidate:
-    """Two rounds with weights n_i / (v_i + Var X); v_2 as pilots of that size make it."""
+def adaptive_law(asked: Ask, population: Population, name: str, each: float = 1.0) -> tuple[Law, Adaptive]:
+    """Return the law of two rounds with weights n_i / (v_i + Var X), v_2 as such pilots make it; and the rounds.
+
+    One in ``each`` people answers each question.
+    """
     steps = Adaptive(asked.domain, asked.epsilon, **ADAPTIVE[name])
-    scale, first = asked.domain.width / 2, require_numeric(steps.first, "A mean")
+    scale, spread = max(domain.width for domain in asked.domains) / 2, spread_of(population)
+    first = require_numeric(steps.first, "A mean")
 
     @cache
-    def adapted(pilot: int) -> list[Numeric]:
-        made = (steps.adapt(steps.first, _pilot(steps, population, pilot, seed))[0] for seed in range(PILOTS))
-        return [require_numeric(second, "A mean") for second in made]
+    def adapted(pilot: int) -> float:
+        inputs = (np.arange(population.cells) + 0.5) / population.cells * 2 - 1
+        random = generator(pilot)
+        drawn = [
+            first.draw_tally(inputs, population.masses, pilot, random)
+            for _ in range(PILOTS if asked.epsilon <= 4 else 1)
+        ]
+        seconds = [steps.adapt(first, tally)[0] for tally in drawn]
+        return float(np.mean([second.expected_variance(population.masses) for second in seconds]))
 
     def law(people: int) -> tuple[float, float]:
-        pilot = max(1, round(replace(steps, people=people).first_share * people))
-        seconds = adapted(min(pilot, 1 << 18))
-        noise = np.array([first.expected_variance(population.masses), _mean_noise(seconds, population)])
-        counts = np.array([pilot, max(people - pilot, 1)])
+        answers = max(2, round(people / each))
+        pilot = max(1, round(replace(steps, people=answers).first_share * answers))
+        noise = np.array([first.expected_variance(population.masses), adapted(min(pilot, 1 << 18))])
+        counts = np.array([pilot, max(answers - pilot, 1)])
         weights = counts / (noise + spread)
         weights = weights / weights.sum()
         error, total = (math.sqrt(float(weights**2 @ (v / counts))) for v in (noise, noise + spread))
         return scale * error, asked.z * scale * total
 
-    return of_mechanism(name, {"method": name}, steps.first, law, rounds=2)
+    return law, steps
 
 
-def _pilot(steps: Adaptive, population: Population, count: int, seed: int) -> Tally:
-    from discreet.privacy.entropy import Entropy
-
-    inputs = population.domain.encode(population.draw(count, seed)).inputs
-    return steps.first.tally(steps.first.privatize(inputs, Entropy.seeded(seed)))
-
-
-def _mean_noise(sources: Sequence[Numeric], population: Population) -> float:
-    return float(np.mean([m.expected_variance(population.masses) for m in sources]))
+def _adaptive(asked: Ask, population: Population, name: str, arguments: dict[str, Any], each: float = 1.0) -> Candidate:
+    law, steps = adaptive_law(asked, population, name, each)
+    found = of_mechanism(name, arguments, steps.first, law, rounds=2)
+    return replace(found, influence=each * found.influence)
 
 
 def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]:
@@ -106,9 +122,8 @@ def knots_prior(prior: Sequence[float] | Floats, knots: int = 33) -> list[float]
 
 def means_candidates(asked: Ask) -> list[Candidate]:
     """Return the mechanisms for several means, each with the number of answers that suits it."""
-    scale = max(domain.width for domain in asked.domains) / 2
     population = asked.population
-    spread = GUESSED_VARIANCE if population is None else population.variance / (population.domain.width / 2) ** 2
+    spread = spread_of(population)
     found = []
     for name in (e.name for e in entries().values() if e.question in ("mean", "distribution") and not e.needs):
         plan = Means(asked.domains, asked.epsilon, name, spread=spread)
@@ -116,7 +131,7 @@ def means_candidates(asked: Ask) -> list[Candidate]:
         assert first is not None
         m = require_numeric(first.channels[0].mechanism, "A mean")
         variance = m.worst_case_variance if population is None else m.expected_variance(population.masses)
-        law = _noise(asked, each * variance, each * spread, scale)
+        law = noise_law(asked, population, variance, each)
         arguments = {"method": name, "answers": plan.answers, "spread": spread}
         found.append(
             Candidate(
@@ -129,6 +144,11 @@ def means_candidates(asked: Ask) -> list[Candidate]:
                 law,
             )
         )
+    if population is not None:
+        arguments = {"answers": 1, "spread": spread}
+        found += [
+            _adaptive(asked, population, name, {"method": name} | arguments, len(asked.domains)) for name in ADAPTIVE
+        ]
     return found
 
 

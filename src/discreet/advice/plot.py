@@ -35,6 +35,7 @@ def plot_errors(
     shape: str | None = None,
     sample: Any = None,
     level: float = 0.95,
+    rounds: int | None = None,
 ) -> "Figure":
     """Plot the best method's predicted error against epsilon, for the given number of people, a tenth and ten times it.
 
@@ -46,7 +47,7 @@ def plot_errors(
         Whose best method is simulated, where errors cannot be computed.
     progress : callable, optional
         Called with the part of the work that is done, from 0 to 1.
-    domain, size, low, high, bins, prior, shape, sample, level
+    domain, size, low, high, bins, prior, shape, sample, level, rounds
         As for `discreet.advise`.
 
     Returns
@@ -65,7 +66,7 @@ def plot_errors(
     crowds = [people // 10, people, people * 10] if people >= 10 else [people, people * 10]
     rows = error_curve(
         question, epsilons, crowds, advice=advice, progress=progress, domain=domain, size=size, low=low, high=high,
-        bins=bins, prior=prior, shape=shape, sample=sample, level=level,
+        bins=bins, prior=prior, shape=shape, sample=sample, level=level, rounds=rounds,
     )  # fmt: skip
     what = "expected Wasserstein distance" if question == "distribution" else f"error of the {question}"
     return plots.error_curves(epsilons, dict(zip(crowds, rows, strict=True)), marked=(epsilon, people), what=what)

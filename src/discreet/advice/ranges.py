@@ -22,6 +22,8 @@ PILOT = 0.1
 """The part of the people that "auto" asks first, unless told otherwise."""
 REPEATS = 60
 """Reconstructions by which the error of "distribution" is known."""
+PAIRS = [(m, i) for m in METHODS for i in INNERS if m == "outside-symbol" or i not in SLOW]
+"""The methods, each with the mechanisms inside that "auto" compares."""
 Part = tuple[float, Ranged]
 """A share of the people, and the mechanism that asks them."""
 
@@ -33,16 +35,12 @@ def range_candidates(asked: Ask) -> list[Candidate]:
     low, high = asked.range
     points, masses = asked.population.points()
     belief = Belief.within(points, masses, low, high, (low, high), clip=True)
-    pairs = [(m, i) for m in METHODS for i in INNERS if m == "outside-symbol" or i not in SLOW]
-    sources = [range_mechanism(method, inner, asked.epsilon, positions=COARSE) for method, inner in pairs]
+    sources = _sources(asked.epsilon)
     found = [
         _listed(inner, source, {"method": method, "mechanism": inner}, _ratio(asked, belief, [(1.0, source)]))
-        for (method, inner), source in zip(pairs, sources, strict=True)
+        for (method, inner), source in zip(PAIRS, sources, strict=True)
     ]
-    blind = Belief.guess((high - low) / asked.domain.width, 0.0)
-    first, _ = _best(sources, blind)
-    second, place = _best(sources, Belief.guess(belief.share, belief.mean))
-    law = _ratio(asked, belief, [(PILOT, first), (1 - PILOT, second)])
+    place, law = _two_rounds(asked, belief, sources)
     found.append(replace(found[place], method="auto", arguments={"method": "auto", "rounds": 2}, law=law, rounds=2))
     if asked.is_guess:
         prior = asked.population.histogram(64).tolist()
@@ -52,6 +50,33 @@ def range_candidates(asked: Ask) -> list[Candidate]:
     found.append(_direct(asked, asked.population, asked.range))
     found.append(_distribution(asked, asked.population, asked.range))
     return found
+
+
+def range_laws(asked: Ask) -> tuple[Law, Law]:
+    """Return the laws of what "auto" takes in one round and in two."""
+    assert asked.population is not None
+    assert asked.range is not None
+    low, high = asked.range
+    belief = Belief.within(*asked.population.points(), low, high, (low, high), clip=True)
+    sources = _sources(asked.epsilon)
+    first, _ = _best(sources, _blind(asked))
+    return _ratio(asked, belief, [(1.0, first)]), _two_rounds(asked, belief, sources)[1]
+
+
+def _sources(epsilon: float) -> list[Ranged]:
+    return [range_mechanism(method, inner, epsilon, positions=COARSE) for method, inner in PAIRS]
+
+
+def _blind(asked: Ask) -> Belief:
+    assert asked.range is not None
+    return Belief.guess((asked.range[1] - asked.range[0]) / asked.domain.width, 0.0)
+
+
+def _two_rounds(asked: Ask, belief: Belief, sources: list[Ranged]) -> tuple[int, Law]:
+    """Return which source "auto" chooses after its pilot, and the law of both rounds."""
+    first, _ = _best(sources, _blind(asked))
+    second, place = _best(sources, Belief.guess(belief.share, belief.mean))
+    return place, _ratio(asked, belief, [(PILOT, first), (1 - PILOT, second)])
 
 
 def _ratio(asked: Ask, belief: Belief, parts: Sequence[Part]) -> Law:

@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "discreet advise                       # prompts for what it needs",
             "discreet advise mean --low 0 --high 500000 --epsilon 1 --people 10000",
+            "discreet advise mean --low 0 --high 500000 --epsilon 2 --people 10000 --rounds 2 --plan plan.json",
             "discreet advise frequency --labels tea,coffee,water --epsilon 1 --people 10000 --error 0.01",
             "discreet advise distribution --low 0 --high 100 --epsilon 1 --people 20000 --shape two-peaks",
             "discreet advise variance --low 0 --high 100 --epsilon 2 --people 5000 --sample old.csv --column age",
@@ -53,6 +54,9 @@ def advise(
         Path | None, typer.Option(help="A file of similarly distributed values (CSV, Parquet, Arrow).")
     ] = None,
     column: Annotated[str | None, typer.Option(help="The column of that file.")] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="How many rounds the collection may take; any number unless given.")
+    ] = None,
     error: Annotated[float | None, typer.Option(help="Target error: find the people and the epsilon it needs.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the best method's plan to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot the error against epsilon and people to this file.")] = None,
@@ -63,9 +67,9 @@ def advise(
     """Rank the methods for a question before you ask anyone.
 
     Shows the predicted error and interval, the bytes and rounds, and the influence of a false report; with --error also
-    the people and the epsilon that it needs. Errors are computed from the actual mechanism, for the worst case or for
-    the distribution that --shape or --sample gives. Distributions are simulated, which takes a few seconds. The plan
-    file is the input of `discreet campaign start`.
+    the people and the epsilon that it needs. For a mean it says what a second round would save. Errors are computed
+    from the actual mechanism, for the worst case or for the distribution that --shape or --sample gives. Distributions
+    are simulated, which takes a few seconds. The plan file is the input of `discreet campaign start`.
     """
     people = users if people is None else people
     question = _asked("question", question, str, QUESTIONS)
@@ -75,7 +79,9 @@ def advise(
     epsilon, people = _asked("epsilon", epsilon, float), _asked("people", people, int)
     if sample is not None:
         asked["sample"] = read_sample(sample, column, asked["domain"])
-    asked |= {name: value for name, value in (("bins", bins), ("shape", shape)) if value is not None}
+    asked |= {
+        name: value for name, value in (("bins", bins), ("shape", shape), ("rounds", rounds)) if value is not None
+    }
     if plot is not None:
         _check_plot(plot)
 
@@ -86,6 +92,8 @@ def advise(
     with Waiting(f"Simulating a {question}") as told:
         advice = rank(question, epsilon, people, error=error, progress=told, **asked)
     found = advice.to_dict()
+    if advice.best.rounds == 1 and advice.second_round is not None:
+        found["second_round"] = advice.second_round.to_dict()
     if people >= 2:
         found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, people, 1e-6).epsilon}
     if error is not None:
@@ -202,6 +210,8 @@ def _print(found: dict[str, Any], every: bool) -> None:
         needed = found["epsilon_needed"]
         shown = f"epsilon {needed:g}" if needed is not None else "more than epsilon 6"
         out.print(f"An error of {wanted:g} with {people} people needs {shown}.")
+    if "second_round" in found:
+        out.print(found["second_round"]["sentence"].replace("rounds=2", "--rounds 2"))
     if "if_shuffled" in found:
         shuffled = found["if_shuffled"]
         out.print(

@@ -80,7 +80,27 @@ def start(
     fields |= {k: v for k, v in (("opens", opens), ("closes", closes), ("people", expected)) if v is not None}
     with connect(url, token) as collector:
         made = collector.create(values, title, **fields)
-        show(made.progress(), url, as_json)
+        progress = made.progress()
+        show(progress, url, as_json)
+    if not as_json and (hint := second_round_hint(progress["plan"], expected)) is not None:
+        console().print(f"[dim]{hint}[/dim]")
+
+
+def second_round_hint(plan: dict[str, Any], people: int | None) -> str | None:
+    """Return what a second round would have saved a mean that is asked in one, if that is worth a sentence.
+
+    Examples
+    --------
+    >>> plan = {"question": "mean", "domain": {"low": 0, "high": 1}, "epsilon": 0.1, "method": "duchi"}
+    >>> second_round_hint(plan, 1000) is None  # at such an epsilon there is nothing to gain
+    True
+    """
+    from discreet.advice import second_round
+
+    if plan.get("question") != "mean" or "prior" in plan or plan.get("method") in ("aaa", "np-aaa"):
+        return None
+    gain = second_round("mean", plan["epsilon"], people or 10_000)
+    return str(gain) if gain is not None and gain.pays else None
 
 
 @group.command("list", epilog=examples("discreet campaign list --json"))

@@ -1,6 +1,7 @@
 """What the form for a new campaign shows: the plan it describes, and the error to expect before anyone is asked."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Any
 
@@ -14,6 +15,8 @@ from discreet.plans.simulate import simulate
 from discreet.service import charts
 from discreet.service.views import shown
 
+TWO_ROUNDS = "in two rounds"
+"""What the form calls the best method within two rounds."""
 MOST_SIMULATED = 20_000
 """People in the simulation of a distribution; more would keep the form waiting."""
 
@@ -55,9 +58,25 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
         plan = read_plan(values | {"bins": 64})
         return found | {"plan": plan.to_dict()} | _simulated(plan, people)
     ranked = advise(kind, epsilon, people, domain=domain)
+    gain = ranked.second_round
+    if gain is not None:
+        found["second_round"] = (
+            str(gain).replace("allow it with rounds=2", "choose it below") if gain.pays else str(gain)
+        )
+    if gain is not None and gain.pays:
+        ranked = _with_second_round(ranked, gain.error_ratio)
     chosen = next((option for option in ranked if option.method == method), ranked.best)
-    plan = read_plan(values | ({} if chosen is ranked.best else {"method": chosen.method}))
+    plan = read_plan(values | ({} if chosen is ranked.best else chosen.arguments))
     return found | {"plan": plan.to_dict()} | _ranked(ranked, chosen.method)
+
+
+def _with_second_round(ranked: Advice, ratio: float) -> Advice:
+    """Return the options with that of two rounds in second place: the best one stays what one round can do."""
+    best = ranked.best
+    two = replace(
+        best, method=TWO_ROUNDS, error=ratio * best.error, margin=ratio * best.margin, rounds=2, arguments={"rounds": 2}
+    )
+    return replace(ranked, options=(best, two, *ranked.options[1:]))
 
 
 def _real(given: dict[str, Any], name: str) -> float:
@@ -74,7 +93,8 @@ def _ranked(ranked: Advice, chosen: str) -> dict[str, Any]:
     best = next(option for option in ranked if option.method == chosen)
     is_share = ranked.question == "frequency"
     z = NormalDist().inv_cdf(0.975)
-    without = math.sqrt(max(best.margin**2 - (z * best.error) ** 2, 0.0))
+    first = ranked.best
+    without = math.sqrt(max(first.margin**2 - (z * first.error) ** 2, 0.0))
 
     def say(value: float) -> str:
         return f"{100 * value:.2g}\u202fpercentage points" if is_share else charts.number(value, value)

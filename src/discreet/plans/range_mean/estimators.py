@@ -4,7 +4,7 @@
 
 Everything comes from the tally. Rounds are pooled with weights 1 / s_psi^2. When the count N is weak (below four of its
 standard deviations) the interval is Fieller's: all mu with (S - mu N)^2 <= z^2 (v_S - 2 mu c_SN + mu^2 v_N); it may be
-the whole range.
+the whole range. Both are stretched for the skewness of psi, as those of a mean (`discreet.plans.mean.decoding`).
 """
 
 import math
@@ -23,6 +23,7 @@ from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.operators import Band
+from discreet.plans.mean.decoding import stretch
 from discreet.plans.range_mean.designs import decoders
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL
@@ -62,14 +63,17 @@ def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weight
     for _ in range(3):  # the weights depend a little on the mean itself
         pooled = np.zeros(2)
         covariance = np.zeros((2, 2))
+        third = fourth = 0.0
         for source, tally in rounds:
             if tally.n < 2:
                 continue
-            sums, spread = _sums(source, tally, mean, weighted)
+            sums, spread, psi = _sums(source, tally, mean, weighted)
             contrast = np.array([1.0, -mean])
             weight = 1.0 / max(float(contrast @ spread @ contrast) / tally.n, 1e-300)
             pooled += weight * sums
             covariance += weight**2 * spread
+            third += weight**3 * float(tally.counts @ psi**3)
+            fourth += weight**4 * float(tally.counts @ psi**4 - 3 * (tally.counts @ psi**2) ** 2 / tally.n)
         total = float(pooled[1])
         mean = float(np.clip(pooled[0] / total, -1, 1)) if total > 0 else 0.0
     contrast = np.array([1.0, -mean])
@@ -80,6 +84,8 @@ def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weight
     if strength <= z:
         return Ratio(0.0, error, (-1.0, 1.0), share, share_error, enough=False)
     exact = float(pooled[0]) / total
+    variance = max(float(contrast @ covariance @ contrast), 1e-300)
+    z *= 1 + stretch(z, third / variance**1.5, fourth / variance**2, sum(tally.n for _, tally in rounds) - 1)
     low, high = exact - z * error, exact + z * error
     if strength < WEAK:
         low, high = _fieller(pooled, covariance, z)
@@ -87,8 +93,11 @@ def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weight
     return Ratio(mean, error, (low, high), share, share_error, enough=True)
 
 
-def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Floats, Floats]:
-    """Return (S, N) of one round and their covariance, with the control variate that makes psi quietest."""
+def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Floats, Floats, Floats]:
+    """Return (S, N) of one round, their covariance, and psi of each report about its average.
+
+    Values have the control variate that makes psi quietest.
+    """
     counts, n = source.check_tally(tally).counts, tally.n
     value, membership, control = (per_report(source, rows) for rows in decoders(source))
 
@@ -100,7 +109,8 @@ def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Fl
         value = value - (covariance(value - mean * membership, control) / noise if noise > 0 else 0.0) * control
     cross = covariance(value, membership)
     matrix = np.array([[covariance(value, value), cross], [cross, covariance(membership, membership)]])
-    return np.array([counts @ value, counts @ membership]), matrix
+    psi = value - mean * membership
+    return np.array([counts @ value, counts @ membership]), matrix, psi - counts @ psi / n
 
 
 def per_report(source: Ranged, rows: Floats) -> Floats:
