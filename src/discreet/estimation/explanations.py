@@ -253,6 +253,11 @@ class Explanations:
         """The average histogram."""
         return np.asarray(sum(w * one.fit.f for w, one in zip(self.shown_weights, self.shown, strict=True)))
 
+    @cached_property
+    def centre(self) -> Floats:
+        """The average histogram of those that intervals are made of."""
+        return np.asarray(sum(w * one.fit.f for w, one in zip(self.weights, self.allowed, strict=True)))
+
     def loose(self) -> Floats:
         """Return the mass in each bucket that lies in one unknown place."""
         parts = [

@@ -28,6 +28,10 @@ from discreet.estimation.within import Within
 class Uncertainty(Protocol):
     """What is known about the errors of an estimated histogram."""
 
+    @property
+    def centre(self) -> Floats:
+        """The histogram that draws lie around: the one of least bias."""
+
     def value(self, functional: Functional, f: Floats) -> float:
         """Return a number read off the histogram f."""
 
@@ -68,6 +72,11 @@ class Explained:
         """All explanations."""
         return self._make()
 
+    @property
+    def centre(self) -> Floats:
+        """The average of the explanations that intervals are made of."""
+        return np.repeat(self.explanations.centre, self._finer) / self._finer
+
     def value(self, functional: Functional, f: Floats) -> float:
         """Return a number read off the histogram f."""
         return self.explanations.value(functional) if self._shown else functional(f)
@@ -106,6 +115,11 @@ class DrawnUncertainty:
     def errors(self) -> Floats:
         """Errors drawn for the raw estimate, one per row."""
         return self._make()
+
+    @property
+    def centre(self) -> Floats:
+        """The unbiased histogram."""
+        return self.raw
 
     def value(self, functional: Functional, f: Floats) -> float:
         """Return a number read off the histogram f."""

@@ -274,18 +274,20 @@ def _coarse(answer: DistributionAnswer, cells: int) -> _Table:
     """Return the shares of a few cells of equal width, with their covariance."""
     if isinstance(cells, bool) or not isinstance(cells, int) or not 2 <= cells <= answer.bins:
         raise DiscreetError(f"cells must be a whole number from 2 to {answer.bins}, not {cells!r}")
-    from discreet.estimation.functionals import Range
-
-    parts = [Range(i / cells, (i + 1) / cells) for i in range(cells)]
-    bounds = [answer.uncertainty.bounds(part, answer.level) for part in parts]
+    ends = np.arange(answer.bins + 1) / answer.bins
+    cuts = np.arange(cells + 1) / cells
+    overlap = np.minimum(cuts[1:, None], ends[1:]) - np.maximum(cuts[:-1, None], ends[:-1])
+    weights = np.clip(overlap * answer.bins, 0.0, 1.0)
     edges = answer.domain.edges(cells)
-    draws = answer.uncertainty.draws(400)
-    gradients = np.array([part.gradient(answer.probabilities) for part in parts])
-    correlation = np.corrcoef(draws @ gradients.T, rowvar=False)
-    errors = np.array([bound.standard_error for bound in bounds])
-    numbers = [_number(answer, "share", bound.estimate, (bound.lower, bound.upper)) for bound in bounds]
+    values = weights @ answer.uncertainty.centre
+    covariance = np.cov(answer.uncertainty.draws(2000) @ weights.T, rowvar=False)
+    reach = NormalDist().inv_cdf(0.5 + answer.level / 2) * np.sqrt(np.diag(covariance))
+    numbers = [
+        _number(answer, "share", value, (value - margin, value + margin))
+        for value, margin in zip(values.tolist(), reach.tolist(), strict=True)
+    ]
     names = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
-    return _Table(names, numbers, answer, np.outer(errors, errors) * correlation)
+    return _Table(names, numbers, answer, covariance)
 
 
 def _number(answer: Answer, question: str, value: float, interval: tuple[float, float]) -> NumberAnswer:
