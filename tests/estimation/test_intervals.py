@@ -105,9 +105,11 @@ def test_heaps_at_the_ends_lie_at_the_ends() -> None:
 
 
 def test_crossing() -> None:
-    assert crossing(lambda x: float(x >= 0.3), 0.5) == pytest.approx(0.3, abs=1e-11)
-    assert crossing(lambda x: 1.0, 0.5) == 0.0
-    assert crossing(lambda x: 0.0, 0.5) == 1.0
+    stops = np.array([0.0, 0.3, 0.6, 1.0])
+    assert crossing(lambda x: float(x >= 0.3), 0.5, stops) == 0.3
+    assert crossing(lambda x: 1.0, 0.5, stops) == 0.0
+    assert crossing(lambda x: 0.0, 0.5, stops) == 1.0
+    assert crossing(lambda x: x, 0.45, stops) == pytest.approx(0.45)
 
 
 def test_bad_inputs_are_refused() -> None:

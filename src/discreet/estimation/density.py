@@ -33,7 +33,7 @@ from discreet.operators import Operator
 
 LARGEST_STEP = 3.0
 """Largest change of the log-density in one Newton step."""
-ENOUGH = 1e-3
+ENOUGH = 1e-2
 """A fit ends when another step would gain less than this many nats."""
 HEAP_VARIANCE = 9.0
 """Prior variance of the logarithm of a heap: a heap may well be e³ = 20 times the density around it."""

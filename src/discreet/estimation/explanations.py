@@ -27,7 +27,7 @@ from discreet.estimation.density import Fit, Prior, Reports, heaps_at
 from discreet.estimation.functionals import Cdf, Functional, Quantile, crossing
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.resampling import generator
-from discreet.estimation.within import CLOSE, Lattice, Within
+from discreet.estimation.within import Lattice, Within
 
 SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
 """Values of λ that are tried, for 256 buckets; they grow with the cube of the number of buckets."""
@@ -285,7 +285,7 @@ class Explanations:
     def value(self, functional: Functional) -> float:
         """Return the average of a number over all explanations."""
         if isinstance(functional, Quantile):
-            return self._at_point(crossing(lambda x: self.value(Cdf(x)), functional.level))
+            return crossing(lambda x: self.value(Cdf(x)), functional.level, self._stops)
         values = [functional(one.fit.f, one.within) for one in self.shown]
         return float(self.shown_weights @ np.array(values))
 
@@ -357,23 +357,20 @@ class Explanations:
 
     def _quantile(self, q: float, level: float) -> Bounds:
         """Return all x whose cumulative share is compatible with q."""
-        first = crossing(lambda x: self._share_below(x, level)[1], q)
-        last = crossing(lambda x: self._share_below(x, level)[0], q)
+        stops = self._stops
+        first = crossing(lambda x: self._share_below(x, level)[1], q, stops)
+        last = crossing(lambda x: self._share_below(x, level)[0], q, stops)
         middle = crossing(
-            lambda x: float(self.weights @ np.array([Cdf(x)(one.fit.f, one.within) for one in self.allowed])), q
+            lambda x: float(self.weights @ np.array([Cdf(x)(one.fit.f, one.within) for one in self.allowed])), q, stops
         )
-        first, middle, last = (self._at_point(x) for x in (min(first, middle), middle, max(last, middle)))
+        first, last = min(first, middle), max(last, middle)
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
         return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
 
-    def _at_point(self, x: float) -> float:
-        """Return the point at x if there is one: where a step is crossed is only found up to rounding."""
-        near = self._places[np.searchsorted(self._places, [x - 2 * CLOSE, x + 2 * CLOSE])[0] :][:1]
-        return float(near[0]) if near.size and abs(near[0] - x) <= 2 * CLOSE else x
-
     @cached_property
-    def _places(self) -> Floats:
-        return np.unique(np.concatenate([one.within.places for one in (*self.shown, *self.allowed)]))
+    def _stops(self) -> Floats:
+        """Where some cumulative share bends or jumps."""
+        return np.unique(np.concatenate([one.within.stops for one in (*self.shown, *self.allowed)]))
 
     def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of many sums of buckets, one row of weights each.

@@ -162,7 +162,7 @@ class Quantile:
 
     def __call__(self, f: Floats, within: Within | None = None, /) -> float:
         if within is not None:
-            return crossing(lambda x: Cdf(x)(f, within), self.level)
+            return crossing(lambda x: Cdf(x)(f, within), self.level, within.stops)
         sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
         wanted = self.level * sums[-1]
         slack = 1e-12 * sums[-1]
@@ -230,21 +230,38 @@ class RangeMean:
         return less, more
 
 
-def crossing(rising: Callable[[float], float], q: float) -> float:
-    """Return the smallest x of [0, 1] at which a rising function reaches q, to 2⁻⁴⁰.
+def crossing(rising: Callable[[float], float], q: float, stops: Floats) -> float:
+    """Return the smallest x at which a rising function reaches q.
+
+    Parameters
+    ----------
+    rising : callable
+        Straight between the stops; it may jump at them.
+    q : float
+        The height.
+    stops : array
+        Ascending, from 0 to 1.
 
     Examples
     --------
-    >>> crossing(lambda x: x * x, 0.25)
+    >>> crossing(lambda x: x + (x >= 0.5), 0.2, np.array([0.0, 0.5, 1.0]))
+    0.2
+    >>> crossing(lambda x: x + (x >= 0.5), 0.7, np.array([0.0, 0.5, 1.0]))
     0.5
     """
-    if rising(0.0) >= q:
-        return 0.0
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if rising(middle) >= q else (middle, high)
-    return high
+    low, high = -1, stops.size - 1  # rising(stops[low]) < q <= rising(stops[high])
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if rising(float(stops[middle])) >= q else (middle, high)
+    end = float(stops[high])
+    if high == 0:
+        return end
+    start = float(stops[high - 1])
+    just_below = max(end - 2 * CLOSE, start)
+    before, reached = rising(start), rising(just_below)
+    if reached < q or reached <= before:
+        return end
+    return start + (q - before) / (reached - before) * (just_below - start)
 
 
 def bucket_centres(size: int) -> Floats:

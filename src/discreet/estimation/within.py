@@ -83,6 +83,11 @@ class Within:
         weights = np.where(chosen, self.shares, 0.0) * power
         return np.asarray(np.bincount(self.buckets, weights, minlength=self.size), dtype=np.float64)
 
+    @cached_property
+    def stops(self) -> Floats:
+        """Where the cumulative share bends or jumps: at the edges of the buckets and at the points."""
+        return np.unique(np.concatenate([np.arange(self.size + 1) / self.size, self.places]))
+
     def below(self, x: float) -> tuple[Floats, float, float]:
         """Return the share of each bucket at or below x, and by how much of its bucket that may be less or more."""
         even = np.clip(x * self.size - np.arange(self.size), 0.0, 1.0)
