@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
-from tests.estimation.common import beta_histogram
+from tests.estimation.common import beta_histogram, reports, square_wave
 
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range, RangeMean, Variance, crossing
-from discreet.estimation.intervals import normal_bounds
+from discreet.estimation.intervals import decoded_interval, normal_bounds
 from discreet.estimation.within import Lattice, Within
+from discreet.operators import Dense
 
 
 def test_values_on_an_even_histogram() -> None:
@@ -122,3 +123,22 @@ def test_bad_inputs_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             make()
+
+
+def test_decoded_intervals() -> None:
+    truth, channel = beta_histogram(128), square_wave(1.0, 128)
+    exact = channel @ truth * 1e6
+    for functional in (Mean(), Variance()):
+        bounds = decoded_interval(channel, exact, functional)
+        # Unbiased: exact expectations decode to the exact value, but for the square of the mean's error.
+        assert bounds.estimate == pytest.approx(functional(truth), abs=2e-6)
+        assert bounds.standard_error > 0
+    errors = []
+    for seed in range(300):
+        counts = reports(channel, truth, 20_000, seed)
+        for functional in (Mean(), Variance()):
+            bounds = decoded_interval(channel, counts, functional)
+            errors.append((bounds.estimate - functional(truth)) / bounds.standard_error)
+    assert np.std(errors) == pytest.approx(1, abs=0.12)
+    assert abs(np.mean(errors)) < 0.2
+    assert decoded_interval(Dense([[0.6, 0.5, 0.6], [0.4, 0.5, 0.4]]), [5, 5], Mean()) is None

@@ -45,6 +45,8 @@ WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 WARY = 1 / 3
 """Power of the weights in intervals of single buckets."""
+MOSTLY = 0.5
+"""A bucket of which more than this part is a heap may be nothing but a heap."""
 MOST_HEAPS = 8
 """Most single heaps in one explanation."""
 
@@ -113,15 +115,16 @@ class _Search:
         f, size = fit.f, self.size
         around = np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]]))
         excess = np.maximum(1.0 - around / np.maximum(f, 1e-300), 0.0)
+        loose = np.where(excess > MOSTLY, 1.0, excess)
         if self.own is not None:
             return Within.on_lattice(self.own, size, np.ones(size))
         if lattices:
             finest = min(lattices, key=lambda lattice: lattice.step)
             points = finest.points_per_bucket(size)
             pointed = np.ones(size) if points.min() > 0 else excess
-            return Within.on_lattice(finest, size, pointed, np.where(points > 0, 0.0, excess))
+            return Within.on_lattice(finest, size, pointed, np.where(points > 0, 0.0, loose))
         ends = np.array([0, size - 1])
-        return Within(size, np.array([0.0, 1.0]), ends, excess[ends], excess)
+        return Within(size, np.array([0.0, 1.0]), ends, excess[ends], loose)
 
 
 def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | None = None) -> "Explanations":
@@ -271,6 +274,11 @@ class Explanations:
     def leading(self) -> Explanation:
         """The explanation that counts most."""
         return self.shown[int(self.shown_weights.argmax())]
+
+    @property
+    def heaped(self) -> bool:
+        """Whether the explanation that counts most has heaps."""
+        return bool(self.leading.fit.single or self.leading.lattices)
 
     def details(self) -> dict[str, Any]:
         """Return what the explanation that counts most looks like."""

@@ -1,10 +1,20 @@
-"""An estimate with an interval at a confidence level."""
+"""Intervals of numbers: normal ones, and those of a mean or a variance that is decoded from the reports.
+
+Reports are decoded by a polynomial that is unbiased for the mean or the variance, so that no smoothing is involved.
+"""
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
 
+import numpy as np
+import numpy.typing as npt
+
+from discreet.arrays import Floats
 from discreet.errors import DiscreetError
+from discreet.estimation.em import check_counts
+from discreet.estimation.functionals import Mean, Variance, bucket_centres
+from discreet.operators import Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +26,63 @@ class Bounds:
     upper: float
     standard_error: float
     level: float
+
+
+def decoded_interval(
+    channel: Operator, counts: npt.ArrayLike, functional: Mean | Variance, level: float = 0.95, *, even: bool = True
+) -> Bounds | None:
+    """Return the normal interval of a mean or variance from an unbiased polynomial decoding of the reports.
+
+    The expected report of a window is a polynomial in the position, so there is a polynomial v of the output cell with
+    Aᵀ v = g for the gradient g of either functional: Σ n_j v_j / n is unbiased for f·g, and its variance is that of v.
+    The variance is taken around the decoded mean. Returns None for a channel that has no such decoding.
+
+    Parameters
+    ----------
+    channel : Operator
+        A with E[counts]/n = A f.
+    counts : array
+        Number of reports in each output cell.
+    functional : Mean or Variance
+        What to give an interval for.
+    level : float
+        Confidence level.
+    even : bool
+        Whether values are spread evenly within buckets; otherwise they lie in the middles.
+    """
+    tally = check_counts(counts)
+    decoding = _decoding(channel, tally)
+    if decoding is None:
+        return None
+    shares = tally / tally.sum()
+    centres = bucket_centres(decoding.shape[1])
+
+    def decode(gradient: Floats) -> tuple[float, float]:
+        v = decoding @ gradient
+        value = float(shares @ v)
+        return value, math.sqrt(max(float(shares @ v**2) - value**2, 0.0) / tally.sum())
+
+    value, error = decode(centres)
+    if isinstance(functional, Variance):
+        # (x - m)² around the decoded m: an error in m adds its square, which is subtracted.
+        square = error**2
+        value, error = decode((centres - value) ** 2 + even / (12.0 * centres.size**2))
+        value -= square
+    return normal_bounds(value, error, level)
+
+
+def _decoding(channel: Operator, tally: Floats) -> Floats | None:
+    """Return the map from quadratics of the bucket to unbiased quadratics of the cell, or None if there is none."""
+    cells = np.linspace(-1.0, 1.0, tally.size) if tally.size > 1 else np.zeros(1)
+    powers = np.stack([np.ones(tally.size), cells, cells**2], axis=1)
+    expected = channel.T @ powers
+    decoding: Floats = powers @ np.linalg.pinv(expected, rcond=1e-10)
+    centres = bucket_centres(expected.shape[0])
+    for target in (centres, centres**2):
+        # Rounding to positions changes the square a little within each bucket; that much is allowed.
+        if np.abs(np.asarray(channel.T @ (decoding @ target)) - target).max() > 1e-3:
+            return None
+    return decoding
 
 
 def normal_bounds(value: float, error: float, level: float) -> Bounds:

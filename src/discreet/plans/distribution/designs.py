@@ -12,7 +12,7 @@ that were really asked. The mathematics is in `discreet.estimation`; here mechan
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from discreet.estimation.resampling import generator
 from discreet.estimation.simplex import norm_sub, project
 from discreet.estimation.tree import consistent, haar_leaves, non_negative
 from discreet.estimation.two_phase import two_phase_em
-from discreet.estimation.uncertainty import DrawnUncertainty, Explained, Uncertainty
+from discreet.estimation.uncertainty import DrawnUncertainty, Uncertainty
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.haar_bit import HaarBit, haar_bit
 from discreet.mechanisms.families import Oracle
@@ -116,9 +116,7 @@ class Wave(HistogramDesign):
         counts = answered.tally("all", least=1).counts
         channel: Operator = answered.round.channel("all").mechanism.operator(self.bins)
         reading = Reading(self.domain, self.bins)
-        explained = Explained(
-            partial(reading.explain, channel, counts), shown=self.kind == "spline", finer=reading.finer
-        )
+        explained = reading.explained(channel, counts, shown=self.kind == "spline")
         if self.kind == "spline":
             found = explained.explanations
             return Histogram(reading.spread(found), explained, None, found.details(), (HEAPS,))
@@ -169,7 +167,7 @@ class TwoPhase(HistogramDesign):
             found = em(channel, together, epsilon=self.epsilon, **(self.fitting if self.kind == "em" else {}))
         details = {"iterations": found.iterations}
         reading = Reading(self.domain, self.bins)
-        explained = Explained(partial(reading.explain, channel, together), finer=reading.finer)
+        explained = reading.explained(channel, together)
         return Histogram(found.f, explained, None, details, (HEAPS,))
 
 

@@ -11,7 +11,6 @@ from functools import cached_property
 
 from discreet.domains import Interval
 from discreet.estimation.density import Leaves
-from discreet.estimation.uncertainty import Explained
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.numeric.square_wave import wave_width
 from discreet.mechanisms.registry import mechanism
@@ -60,9 +59,7 @@ class Hybrid(HistogramDesign):
         counts, tally = answered.tally("wave", least=1).counts, answered.tally("leaf")
         channel = answered.round.channel("wave").mechanism.operator()
         leaves = oracle_leaves(answered.oracle("leaf"), tally) if tally.n >= 2 else None
-        explained = Explained(
-            lambda: self.reading.explain(channel, counts, leaves), shown=True, finer=self.reading.finer
-        )
+        explained = self.reading.explained(channel, counts, leaves, shown=True)
         found = explained.explanations
         return Histogram(self.reading.spread(found, leaves), explained, None, found.details(), (HEAPS,))
 

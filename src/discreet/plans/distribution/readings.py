@@ -1,6 +1,7 @@
 """Readings: what reports near a bucket say about a distribution, over equal buckets of a domain."""
 
 import math
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,9 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.density import Leaves, Reports
 from discreet.estimation.explanations import Explanations, explain
+from discreet.estimation.functionals import Variance
+from discreet.estimation.intervals import Bounds, decoded_interval
+from discreet.estimation.uncertainty import Explained
 from discreet.estimation.within import Lattice
 from discreet.operators import Band, Dense, Operator
 from discreet.plans.encoders import Bucket
@@ -75,6 +79,17 @@ class Reading:
                 summed = leaves.frequencies.reshape(self.size, -1).sum(axis=1)
                 leaves = Leaves(summed, leaves.noise * self.finer, leaves.sampling)
         return explain(Reports(channel, tally, leaves), *self.lattices())
+
+    def explained(
+        self, channel: Operator, counts: npt.ArrayLike, leaves: Leaves | None = None, *, shown: bool = False
+    ) -> Explained:
+        """Return what is read off a histogram of these reports, and its uncertainty."""
+
+        def variance(level: float) -> Bounds | None:
+            return decoded_interval(channel, counts, Variance(), level, even=not self.own)
+
+        make = partial(self.explain, channel, counts, leaves)
+        return Explained(make, shown=shown, finer=self.finer, decoded=variance)
 
     def _grouped(self, channel: Operator, tally: Floats) -> tuple[Operator, Floats]:
         """Return the channel from groups of buckets to groups of cells, and the tally of these."""
