@@ -35,8 +35,8 @@ LARGEST_STEP = 3.0
 """Largest change of the log-density in one Newton step."""
 ENOUGH = 1e-2
 """A fit ends when another step would gain less than this many nats."""
-HEAP_VARIANCE = 9.0
-"""Prior variance of the logarithm of a heap: a heap may well be e³ = 20 times the density around it."""
+HEAP_VARIANCE = 100.0
+"""Prior variance of the logarithm of a heap: nineteen zeros in twenty are e⁸ times the density around them."""
 LINE_VARIANCE = 100.0
 """Prior variance of the slope of the log-density over the domain: a straight line is almost free."""
 

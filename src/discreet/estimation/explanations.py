@@ -4,7 +4,7 @@ One fit is never the whole truth: at the smoothness of largest evidence a poster
 few reports cannot tell a bell from a heap. So log-densities with many priors are fitted (`density`):
 
 1. curves of different smoothness, and random walks of different roughness; to each, single heaps are added one by one,
-   as long as each is worth its price, ln d + 1 nats for one of d buckets (1 at the ends, where clipping makes heaps);
+   as long as each is worth its price, ln d nats for one of d buckets (1 at the ends, where clipping makes heaps);
 2. heaps on lattices (whole hours, tens of thousands), alone and one within the other;
 3. scatter: every bucket deviates by itself.
 
@@ -87,7 +87,7 @@ class _Search:
         """Fit with a prior, and with single heaps as long as they pay; keep all of these fits, and return the best."""
         fit = self.reports.fit(prior, start)
         top = fit
-        prices = np.full(self.size, math.log(self.size) + 1.0)
+        prices = np.full(self.size, math.log(self.size))
         prices[[0, -1]] = 1.0
         self._keep(fit, lattices, cost)
         for _ in range(MOST_HEAPS):
