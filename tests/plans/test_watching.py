@@ -9,8 +9,9 @@ import pytest
 import discreet as dc
 from discreet.errors import DiscreetError
 from discreet.estimation.watched import factor
-from discreet.plans.answers import ONE_LOOK, WATCHED, WATCHED_IF_MANY, FrequencyAnswer, NumberAnswer
+from discreet.plans.answers import FrequencyAnswer, NumberAnswer
 from discreet.plans.base import Answered
+from discreet.plans.uncertain import ONE_LOOK, WATCHED, WATCHED_IF_MANY
 
 AGES = dc.Interval(0, 100)
 PEOPLE = 20_000

@@ -20,9 +20,10 @@ from discreet.estimation.shrinkage import posterior_means, shrink
 from discreet.estimation.simplex import norm_sub, project
 from discreet.mechanisms.families import Oracle, require_oracle
 from discreet.mechanisms.registry import build, entries
-from discreet.plans.answers import EACH_ALONE, FrequencyAnswer, normal_intervals
+from discreet.plans.answers import FrequencyAnswer, normal_intervals
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.options import check_choice, check_domain, check_options, given, oracle_options
+from discreet.plans.uncertain import EACH_ALONE
 from discreet.plans.watching import frequency_ends, oracle_letters
 from discreet.tallies import Tally
 
