@@ -1,5 +1,6 @@
 import json
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -91,7 +92,45 @@ def test_every_predicted_error_of_a_frequency_is_within_a_tenth(size, epsilon):
     for option in dc.advise("frequency", epsilon, 1500, domain=domain):
         plan = dc.Frequency(domain, epsilon, method=option.method, post="raw")
         errors = [dc.simulate(plan, values, seed=s).raw - truth for s in range(150)]
-        assert 0.9 < np.sqrt(np.mean(np.square(errors))) / option.error < 1.1, option.method
+        sampling = (1 - 1 / size) / size / 1500
+        noise = math.sqrt((option.margin / NormalDist().inv_cdf(0.975)) ** 2 - sampling)
+        assert 0.9 < np.sqrt(np.mean(np.square(errors))) / noise < 1.1, option.method
+
+
+SHOWN = {
+    "few": (6, 1.0, 2000, 60),
+    "some": (50, 1.0, 3000, 25),
+    "many": (1119, 1.0, 10_000, 8),
+    "one has nearly all": (40, 2.0, 5000, 60),
+}
+
+
+@pytest.mark.parametrize("case", SHOWN)
+def test_the_predicted_error_is_that_of_the_frequencies_shown(case):
+    size, epsilon, count, repeats = SHOWN[case]
+    shares = 1 / np.arange(1, size + 1) ** 1.2
+    if case == "one has nearly all":
+        shares[0] = 20 * shares.sum()
+    shares /= shares.sum()
+    domain = dc.Categories(range(size))
+    advice = dc.advise("frequency", epsilon, count, domain=domain, prior=shares)
+    runs = [dc.simulate(advice.plan(), np.arange(size), people=count, weights=shares, seed=s) for s in range(repeats)]
+    actual = np.sqrt(np.mean([np.square(run.frequencies - shares) for run in runs]))
+    assert 0.85 < actual / advice.best.error < 1.15
+    raw = np.sqrt(np.mean([np.square(run.raw - shares) for run in runs]))
+    assert case in ("few",) or raw > 1.3 * advice.best.error  # it is not the error of the raw estimates
+
+
+def test_what_is_expected_of_frequencies_can_be_a_sample_too():
+    domain = dc.Categories(["a", "b", "c", "d"])
+    by_sample = dc.advise("frequency", 1, 1000, domain=domain, sample=["a"] * 90 + ["b"] * 10)
+    by_prior = dc.advise("frequency", 1, 1000, domain=domain, prior=[9, 1, 0, 0])
+    assert by_sample.best.error == by_prior.best.error
+    assert by_sample.basis != dc.advise("frequency", 1, 1000, domain=domain).basis
+    with pytest.raises(dc.DiscreetError, match="prior must be 4 non-negative weights"):
+        dc.advise("frequency", 1, 1000, domain=domain, prior=[1, 2])
+    with pytest.raises(dc.DiscreetError, match="shape is for numbers"):
+        dc.advise("frequency", 1, 1000, domain=domain, shape="bell")
 
 
 # -- distributions, variances, range means -------------------------------------------------------------------------

@@ -269,6 +269,17 @@ def test_zipf_people_are_as_many_as_asked():
     assert np.all(np.diff(people) <= 1)  # rounding aside, fewer and fewer
 
 
+def test_defaults_stand_beside_defaults_and_the_best_beside_the_best():
+    theirs = {("a", "raw"): 4.0, ("b", "clipped"): 3.0, ("b", "EM"): 1.5}
+    rows = accuracy._compared("d=8", 2.0, "auto", {"auto": 2.0, "bayes": 1.0, "raw": 9.0}, theirs, {})
+    assert [(row.name, row.ours, row.best_peer, row.peer, row.meets) for row in rows] == [
+        ("frequencies by default d=8", 2.0, 3.0, "b, clipped", True),
+        ("frequencies d=8", 2.0, 1.5, "b, EM", False),
+        ("frequencies at best d=8", 1.0, 1.5, "b, EM", None),
+    ]
+    assert ["hindsight" in row.note for row in rows] == [False, True, True]
+
+
 def test_the_page_of_the_documentation_is_made_from_the_committed_results():
     found = json.loads((ROOT / "docs/results/bench.json").read_text("utf-8"))
     check_schema(found)

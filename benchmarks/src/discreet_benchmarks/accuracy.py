@@ -2,9 +2,11 @@
 
 Frequencies: the same people (Zipf) answer ours and theirs, each with its own noise, and the squared errors are averaged
 over categories and repeats. Raw estimates of the same mechanism must agree, with each other and with the exact
-variance: this checks that the peers do the same thing. The post-processing differs. The peers' EM stops after 10 000
-iterations, long before it has converged if there are many categories: it stays near its start, equal frequencies, which
-helps where the truth is near them. Means and distributions, which no peer has, are in `numeric_accuracy`.
+variance: this checks that the peers do the same thing. The post-processing differs: what one gets without choosing is
+set beside what one gets from a peer without choosing, and beside the best of all that it offers. The peers' EM stops
+after 10 000 iterations, long before it has converged if there are many categories: it stays near its start, equal
+frequencies, which helps where the truth is near them. Means and distributions, which no peer has, are in
+`numeric_accuracy`.
 """
 
 from collections import defaultdict
@@ -17,6 +19,7 @@ from discreet.domains import Categories
 from discreet.errors import DiscreetError
 from discreet.plans.frequency import POST, Frequency, oracle_frequencies
 from discreet_benchmarks import numeric_accuracy
+from discreet_benchmarks.numeric_accuracy import AT_LEAST
 from discreet_benchmarks.rows import Row, Settings, Task
 from discreet_papers import mechanisms
 
@@ -34,6 +37,8 @@ ORACLES = (
 LARGE_ORACLES = ("randomized-response", "optimized-unary", "hadamard-response", "hadamard-randomized-response")
 """The mechanisms whose peers can count the reports of a large domain within a minute."""
 UNIT = "mean squared error"
+DEFAULTS = ("raw", "clipped")
+"""What the peers return unless told otherwise: pure-ldp raw estimates, multi-freq-ldpy clipped ones."""
 OURS = 8
 """Number of our repeats per repeat of a peer: ours are cheap, and then only one side is noisy."""
 
@@ -86,28 +91,40 @@ def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
     rows = []
     for name in oracles:
         exact = float(mechanisms.oracle(name, EPSILON, size=size).frequency_variance(truth, n).mean())
-        raw = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name and kind == "raw"})
-        rows.append(
+        here = {(peer, kind): e for (o, peer, kind), e in others.items() if o == name}
+        posts = {kind: e for (o, kind), e in mine.items() if o == name}
+        details = about | {"post": posts, "peers": {f"{peer}, {kind}": e for (peer, kind), e in here.items()}}
+        rows += [
             Row(
-                PART, f"raw frequencies {name} {which}", "accuracy", UNIT, mine[name, "raw"], *raw, exact,
+                PART, f"raw frequencies {name} {which}", "accuracy", UNIT, posts["raw"], *_best(here, ("raw",)), exact,
                 "the exact variance of the mechanism", details=about,
-            )
-        )  # fmt: skip
-        least, post = min((e, kind) for (o, kind), e in mine.items() if o == name)
-        best = _best({(peer, kind): e for (o, peer, kind), e in others.items() if o == name})
-        note = f"{post}"
-        details = about | {"post": {kind: e for (o, kind), e in mine.items() if o == name}} | _kinds(others, name)
-        rows.append(
-            Row(PART, f"frequencies {name} {which}", "accuracy", UNIT, least, *best, note=note, details=details)
-        )
-    best = _best({(peer, kind): e for (_, peer, kind), e in others.items()})
-    rows.append(
-        Row(
-            PART, f"frequencies by default {which}", "accuracy", UNIT, mine[plan.method, plan.post], *best,
-            note=f"{plan.method} and {plan.post} here; the peers' best of all, in hindsight", details=about,
-        )
-    )  # fmt: skip
-    return rows
+            ),
+            *_compared(f"{name} {which}", posts[plan.post], plan.post, posts, here, details),
+        ]  # fmt: skip
+    every = {(peer, kind): e for (_, peer, kind), e in others.items()}
+    chosen = {f"{o} and {post}": e for (o, post), e in mine.items()}
+    return rows + _compared(which, mine[plan.method, plan.post], f"{plan.method} and {plan.post}", chosen, every, about)
+
+
+def _compared(
+    which: str,
+    default: float,
+    named: str,
+    ours: dict[str, float],
+    theirs: dict[tuple[str, str], float],
+    details: dict[str, Any],
+) -> list[Row]:
+    """Return three rows: default beside default, our default beside their best, and best beside best."""
+    best = min(ours, key=lambda name: ours[name])
+    kinds = (
+        (f"frequencies by default {which}", default, DEFAULTS, AT_LEAST, named),
+        (f"frequencies {which}", default, None, AT_LEAST, f"{named} here; theirs the best in hindsight"),
+        (f"frequencies at best {which}", ours[best], None, None, f"{best} here; both the best in hindsight"),
+    )
+    return [
+        Row(PART, name, "accuracy", UNIT, error, *_best(theirs, kind), peer_target=target, note=note, details=details)
+        for name, error, kind, target, note in kinds
+    ]
 
 
 def _errors(name: str, people: Any, truth: Any) -> dict[str, float]:
@@ -126,12 +143,10 @@ def _errors(name: str, people: Any, truth: Any) -> dict[str, float]:
     return found
 
 
-def _best(found: dict[tuple[str, str], float]) -> tuple[float | None, str | None]:
-    if not found:
+def _best(found: dict[tuple[str, str], float], kinds: tuple[str, ...] | None = None) -> tuple[float | None, str | None]:
+    """Return the least error of the peers' estimates, of some kinds only if they are named, and whose it is."""
+    errors = {f"{peer}, {kind}": error for (peer, kind), error in found.items() if kinds is None or kind in kinds}
+    if not errors:
         return None, None
-    (peer, kind), error = min(found.items(), key=lambda item: item[1])
-    return error, f"{peer}, {kind}"
-
-
-def _kinds(others: dict[tuple[str, str, str], float], name: str) -> dict[str, Any]:
-    return {"peers": {f"{peer}, {kind}": e for (o, peer, kind), e in others.items() if o == name}}
+    name = min(errors, key=lambda one: errors[one])
+    return errors[name], name

@@ -37,14 +37,14 @@ STARTS = {
 }
 """Title and introduction of the mechanisms' three sections, by the beginning of their rows' names."""
 ABOUT = {
-    "accuracy": "Mean squared error of estimated frequencies at ε = 1, with the same people and each library's best "
-    "post-processing; exact worst-case variances of means, and variances on a column of wages; distances of estimated "
-    "distributions at ε = 1 from 10 000 people. Less is better. “By default” sets what one gets without choosing "
-    "beside the usual default (Laplace for means, EMS for distributions), “at best” the best of ours beside the best "
-    "of the others, both in hindsight; “mean” alone is our default beside the others' best. Raw estimates of "
-    "frequencies come from the same mechanism, so their ratios must be near 1, also to the exact variance. The peers' "
-    "EM stops after 10 000 iterations, before it has converged, and stays near its start, equal frequencies, which "
-    "helps where the truth is near them.",
+    "accuracy": "Mean squared error of estimated frequencies at ε = 1, with the same people; exact worst-case "
+    "variances of means, and variances on a column of wages; distances of estimated distributions at ε = 1 from "
+    "10 000 people. Less is better. “By default” sets what one gets without choosing beside the usual default "
+    "(raw or clipped frequencies, as the peers return them; Laplace for means; EMS for distributions), “at best” the "
+    "best of ours beside the best of the others, both in hindsight; without these words it is our default "
+    "beside the others' best. Raw estimates of frequencies come from the same mechanism, so their ratios must be near "
+    "1, also to the exact variance. The peers' EM stops after 10 000 iterations, before it has converged, and stays "
+    "near its start, equal frequencies, which helps where the truth is near them.",
     "distributions": "One iteration of EMS through the structured channel beside the same update with dense matrices, "
     "and whole reconstructions.",
     "programmes": "The linear programmes of AAA and minimax, beside HiGHS on the same lattice.",

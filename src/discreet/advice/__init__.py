@@ -1,9 +1,9 @@
 """advise: which method for this question, epsilon and number of people; or how many people for a wanted error.
 
-Errors of means, frequencies, two-round variances and range means are computed from the exact variance of the mechanisms
-(`exact`, `ranges`); those of distributions and of what is read off them are simulated (`rehearsal`). Both need to know
-roughly how values are spread (`population`), except a mean, whose worst case is known, and frequencies, whose average
-variance does not depend on the data.
+Errors of means, two-round variances and range means are computed from the exact variance of the mechanisms (`exact`,
+`ranges`); those of frequencies as they are shown from it and a short simulation (`frequencies`); those of distributions
+and of what is read off them are simulated (`rehearsal`). All need to know roughly how values are spread (`population`),
+except a mean, whose worst case is known.
 """
 
 from discreet.advice.ask import EPSILONS, advise, epsilon_needed, error_curve

@@ -10,7 +10,8 @@ import numpy as np
 
 from discreet.advice.base import Advice, Option
 from discreet.advice.candidates import MOST_PEOPLE, Ask, Candidate, ask, check_error, check_people
-from discreet.advice.exact import frequency_candidates, mean_candidates, means_candidates, two_round_candidates
+from discreet.advice.exact import mean_candidates, means_candidates, two_round_candidates
+from discreet.advice.frequencies import frequency_candidates
 from discreet.advice.ranges import range_candidates
 from discreet.advice.rehearsal import (
     FAR,
@@ -40,7 +41,7 @@ REHEARSED_NEEDS = 2
 MEASURES = {
     "mean": "standard error of the noise",
     "means": "standard error of the noise, of the widest number",
-    "frequency": "standard error of the noise in one frequency, root mean square over categories",
+    "frequency": "root mean square error of a frequency as it is shown, over categories, sampling of people included",
     "distribution": "expected Wasserstein distance to the distribution in the population",
     "variance": "root mean square error, sampling of people included",
     "range-mean": "root mean square error, sampling of people included",
@@ -102,9 +103,10 @@ def advise(
     bins : int, optional
         Number of buckets: distribution, variance.
     prior, shape, sample : optional
-        One way to say how values are expected to be spread: a rough histogram over the domain, a name of `SHAPES`, or
-        values. Without it, a mean is ranked by its worst case (by a skewed shape if it may take two rounds), and the
-        other questions by a skewed shape.
+        One way to say how values are expected to be spread: a rough histogram over the domain (one share per category
+        for a frequency), a name of `SHAPES`, or values. Without it, a mean is ranked by its worst case (by a skewed
+        shape if it may take two rounds), a frequency for categories that follow Zipf's law, and the other questions by
+        a skewed shape.
     level : float
         Of the confidence intervals.
     rounds : int, optional
@@ -167,7 +169,9 @@ def _open(asked: Ask, methods: Sequence[str] | None) -> list[Candidate]:
 def _basis(asked: Ask) -> str:
     if asked.population is not None:
         return asked.population.name
-    return "average over categories" if asked.question == "frequency" else "worst case over inputs"
+    if asked.question == "frequency":
+        return "people spread as Zipf's law" if asked.shares is None else "people spread as the prior"
+    return "worst case over inputs"
 
 
 def _rank(option: Option) -> tuple[bool, float, float, bool]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from discreet.advice.population import DEFAULT_SHAPE, Population
 from discreet.arrays import Floats
 from discreet.domains import Categories, Interval
@@ -39,6 +41,8 @@ class Ask:
         Whether a prior, a shape or a sample was given.
     rounds : int or None
         How many rounds the collection may take; any number if None.
+    shares : numpy.ndarray or None
+        The expected frequency of each category; None if nothing is known about them.
     """
 
     question: str
@@ -51,6 +55,7 @@ class Ask:
     population: Population | None = None
     is_guess: bool = False
     rounds: int | None = None
+    shares: Floats | None = None
 
     @property
     def domain(self) -> Interval:
@@ -152,7 +157,9 @@ def ask(
     if sum(given is not None for given in (prior, shape, sample)) > 1:
         raise DiscreetError("prior, shape and sample all say how values are spread; give only one of them")
     if question == "frequency":
-        return Ask(question, epsilon, level, categories=_categories(domain, size))
+        categories = _categories(domain, size)
+        shares = _shares(categories, prior, shape, sample)
+        return Ask(question, epsilon, level, categories=categories, shares=shares, is_guess=shares is not None)
     domains = _intervals(question, domain)
     population = _population(domains[0], prior, shape, sample)
     is_guess = population is not None
@@ -180,6 +187,20 @@ def _categories(domain: Any, size: int | None) -> Categories:
         raise DiscreetError("frequency needs size=… or domain=Categories(…)")
     check_whole("size", size, 2, 1 << 20)
     return Categories(range(size))
+
+
+def _shares(categories: Categories, prior: Any, shape: str | None, sample: Any) -> Floats | None:
+    if shape is not None:
+        raise DiscreetError("shape is for numbers; for a frequency give prior=…, one share per category, or sample=…")
+    if sample is not None:
+        counts = np.bincount(categories.encode(sample).inputs, minlength=categories.size)
+        return np.asarray(counts / counts.sum())
+    if prior is None:
+        return None
+    shares = np.asarray(prior, dtype=np.float64)
+    if shares.shape != (categories.size,) or not (shares >= 0).all() or not 0 < shares.sum() < np.inf:
+        raise DiscreetError(f"prior must be {categories.size} non-negative weights, one per category, not all zero")
+    return np.asarray(shares / shares.sum())
 
 
 def _intervals(question: str, domain: Any) -> tuple[Interval, ...]:

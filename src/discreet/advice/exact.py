@@ -1,4 +1,4 @@
-"""Errors that can be computed: of means, frequencies, and variances in two rounds.
+"""Errors that can be computed: of means, and of variances in two rounds.
 
 They come from the exact variance of the actual mechanism: the worst case over inputs, or its average over a population.
 Where an estimate is clipped, or is a ratio, the error is averaged over the normal distribution of its parts.
@@ -20,7 +20,6 @@ from discreet.mechanisms.families import Numeric, require_numeric
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.operators import spread
 from discreet.plans.encoders import SquaredDeviation
-from discreet.plans.frequency import oracle_candidates
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE
 from discreet.plans.mean.several import GUESSED_VARIANCE, Means
@@ -150,16 +149,6 @@ def means_candidates(asked: Ask) -> list[Candidate]:
             _adaptive(asked, population, name, {"method": name} | arguments, len(asked.domains)) for name in ADAPTIVE
         ]
     return found
-
-
-def frequency_candidates(asked: Ask) -> list[Candidate]:
-    """Return all oracles."""
-    assert asked.categories is not None
-    size = asked.categories.size
-    return [
-        of_mechanism(m.name, {"method": m.name}, m, _noise(asked, m.mean_variance, (1 - 1 / size) / size, 1.0))
-        for m in oracle_candidates(asked.epsilon, size)
-    ]
 
 
 # -- the variance in two rounds ---------------------------------------------------------------------------

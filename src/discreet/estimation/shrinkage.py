@@ -175,9 +175,12 @@ def _balanced(counts: Floats, excess: Floats, slope: float) -> tuple[Floats, flo
     if not excess.min() < 0 < excess.max():
         return counts / counts.sum(), 0.0
     low, high = -1 / excess.max(), -1 / excess.min()
+    most = float(counts.sum() * np.abs(excess).max())
     for _ in range(8):  # each EM step starts from the slope of the one before
         scale = 1 + slope * excess
         miss = float((counts * excess / scale).sum())
+        if abs(miss) <= 1e-9 * most:
+            break
         low, high = (slope, high) if miss > 0 else (low, slope)
         newton = slope + miss / float((counts * (excess / scale) ** 2).sum())
         slope = newton if low < newton < high else (low + high) / 2

@@ -93,8 +93,12 @@ def _ranked(ranked: Advice, chosen: str) -> dict[str, Any]:
     best = next(option for option in ranked if option.method == chosen)
     is_share = ranked.question == "frequency"
     z = NormalDist().inv_cdf(0.975)
-    first = ranked.best
-    without = math.sqrt(max(first.margin**2 - (z * first.error) ** 2, 0.0))
+    if is_share:
+        size = len(ranked.asked["domain"]["labels"])
+        without = z * math.sqrt((1 - 1 / size) / (size * ranked.people))
+    else:
+        first = ranked.best
+        without = math.sqrt(max(first.margin**2 - (z * first.error) ** 2, 0.0))
 
     def say(value: float) -> str:
         return f"{100 * value:.2g}\u202fpercentage points" if is_share else charts.number(value, value)
