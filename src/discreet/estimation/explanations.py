@@ -45,6 +45,8 @@ WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 WARY = 1 / 3
 """Power of the weights in intervals of single buckets."""
+WIDENING = 1.06
+"""Factor on the standard errors: they do not know that the smoothness and the places of heaps were chosen."""
 MOSTLY = 0.5
 """A bucket of which more than this part is a heap may be nothing but a heap."""
 MOST_HEAPS = 8
@@ -322,7 +324,7 @@ class Explanations:
 
         counted = self.weights**power / (self.weights**power).sum()
         weights = counted.reshape(-1, *[1] * (errors.ndim - 1))
-        spread = np.maximum(errors, 1e-12)
+        spread = np.maximum(WIDENING * errors, 1e-12)
 
         def reached(centres: Floats, share: float) -> Floats:
             a, b = (centres - 8 * spread).min(axis=0), (centres + 8 * spread).max(axis=0)
