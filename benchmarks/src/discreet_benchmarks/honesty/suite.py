@@ -19,7 +19,7 @@ from discreet_benchmarks.honesty.cells import ALL, DEFAULT, Cell, Row, cells, me
 from discreet_benchmarks.honesty.columns import Half
 from discreet_benchmarks.honesty.questions import QUESTIONS
 from discreet_benchmarks.rows import circumstances, load
-from discreet_papers.job import Job
+from discreet_papers.job import Job, seed_of
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PEOPLE = (500, 5_000, 50_000)
@@ -77,7 +77,11 @@ def standing(half: Half = "reporting", size: str = "standard", place: Path | Non
     found += cells(DERIVED, [DEFAULT], (), half, [1.0], [5_000], Path("nowhere"))
     few = [next(s.name for s in known.numbers(half, place) if s.kind == kind) for kind in ("smooth", "heaped")]
     few.append(known.labels(half, place)[1].name)
-    found += cells(list(QUESTIONS), [ALL], few, half, [1.0], [5_000], place)
+    # In mixed order, so that a run that is stopped early is a fair sample; the defaults first.
+    found = sorted(found, key=lambda cell: seed_of(cell.name))
+    found += sorted(
+        cells(list(QUESTIONS), [ALL], few, half, [1.0], [5_000], place), key=lambda cell: seed_of(cell.name)
+    )
     return list(dict.fromkeys(found))
 
 
@@ -121,7 +125,7 @@ def run(
             break
         progress(cell.name, done, len(chosen))
         found |= job.cells({cell.name: partial(_task, cell, runs, place)}, settings)
-    rows = [row for cell in found.values() for row in cell["rows"]]
+    rows = sorted((row for cell in found.values() for row in cell["rows"]), key=_place)
     about["machine"]["load_after"] = load()
     return about | {
         "runs": runs,
@@ -133,6 +137,14 @@ def run(
         "refused": {name: cell["refused"] for name, cell in found.items() if "refused" in cell},
         "verdict": verdict(rows),
     }
+
+
+def _place(row: Row) -> tuple[Any, ...]:
+    """Return where a row stands in tables, whatever the order in which it was measured."""
+    methods = list(QUESTIONS[row["plan"]].methods)
+    kind = known.KINDS.index(row["kind"]) if row["kind"] in known.KINDS else len(known.KINDS)
+    plan = list(QUESTIONS).index(row["plan"])
+    return plan, methods.index(row["method"]), kind, row["column"], row["epsilon"], row["n"]
 
 
 def _task(cell: Cell, runs: int, place: Path | None) -> dict[str, Any]:
