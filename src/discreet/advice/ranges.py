@@ -7,21 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
+from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism, of_round
 from discreet.advice.exact import NODES, WEIGHTS, clipped_square
 from discreet.advice.population import Population
 from discreet.mechanisms.numeric.privrm import METHODS, SLOW, range_mechanism
 from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.ranged import Ranged
-from discreet.mechanisms.shapes.window import Window
-from discreet.plans.range_mean import estimators
 from discreet.plans.range_mean.designs import COARSE, INNERS, Belief, predicted_variance, ranked
 from discreet.privacy.exact import TOTAL
 
 PILOT = 0.1
 """The part of the people that "auto" asks first, unless told otherwise."""
-REPEATS = 60
-"""Reconstructions by which the error of "distribution" is known."""
 PAIRS = [(m, i) for m in METHODS for i in INNERS if m == "outside-symbol" or i not in SLOW]
 """The methods, each with the mechanisms inside that "auto" compares."""
 Part = tuple[float, Ranged]
@@ -48,7 +44,8 @@ def range_candidates(asked: Ask) -> list[Candidate]:
         law = _ratio(asked, belief, [(1.0, tailored)])
         found.append(of_mechanism("auto for the prior", {"method": "auto", "prior": prior}, tailored, law))
     found.append(_direct(asked, asked.population, asked.range))
-    found.append(_distribution(asked, asked.population, asked.range))
+    if asked.range != (asked.domain.low, asked.domain.high):
+        found.append(_distribution(asked))
     return found
 
 
@@ -135,26 +132,14 @@ def _direct(asked: Ask, population: Population, inside: tuple[float, float]) -> 
 
     def predicted(people: int) -> tuple[float, float]:
         variance = spread / max(share * people, 1.0)
-        return math.sqrt(variance + (mean - truth) ** 2), asked.z * math.sqrt(variance)
+        return math.sqrt(variance + (mean - truth) ** 2), (inside[1] - inside[0]) / 2
 
     return of_mechanism("direct/piecewise", {"method": "direct"}, source, predicted, biased=True)
 
 
-def _distribution(asked: Ask, population: Population, inside: tuple[float, float]) -> Candidate:
-    """Square Wave from everyone, reconstructed: rehearsed a few times on its tally alone."""
-    source = mechanism("square-wave", asked.epsilon)
-    assert isinstance(source, Window)
-    masses = np.asarray(source.spread(population.cells) @ population.masses)
-    low, high = ((end - asked.domain.low) * 2 / asked.domain.width - 1 for end in inside)
-    found: dict[int, Any] = {}
-
-    def law(people: int) -> tuple[float, float]:
-        if people not in found:
-            squared = estimators.predicted_distribution(source, masses, people, [(low, high)], repeats=REPEATS)
-            found[people] = asked.domain.width / 2 * math.sqrt(float(squared[0]))
-        width = (inside[1] - inside[0]) / 2
-        return found[people], min(asked.z * found[people], width)
-
-    return of_mechanism(
-        "distribution/square-wave", {"method": "distribution"}, source, law, precision=(2 * REPEATS) ** -0.5
-    )
+def _distribution(asked: Ask) -> Candidate:
+    """Read off the distribution of the whole domain: no formula gives its error, so it is rehearsed."""
+    arguments = {"method": "distribution"}
+    first = asked.plan(arguments).round([])
+    assert first is not None
+    return of_round("distribution/auto", arguments, first)

@@ -20,6 +20,7 @@ from discreet.domains import OUTSIDE, Interval
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import require_numeric
 from discreet.mechanisms.numeric.privrm import range_mechanism
+from discreet.mechanisms.registry import mechanism
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.base import Answered, Channel, Round
@@ -295,7 +296,9 @@ def measured(question: Question, epsilon: float, runs: int, name: str) -> dict[s
     truth = float(question.inside.mean())
     low, high = (2 * (end - question.domain.low) / question.domain.width - 1 for end in (question.low, question.high))
     adjusted = Adjusted(plan, literal=name.endswith("as printed")) if ", adjusted" in name else None
-    first = _asked(plan, []) if adjusted is None else adjusted.first
+    first = adjusted.first if adjusted is not None else _asked(plan, [])
+    if name == "distribution":  # the paper's baseline: Square Wave and EMS
+        first = Channel("all", mechanism("square-wave", epsilon), question.domain)
     everybody = Crowd(first.mechanism, first.encoder.encode(question.values).inputs) if adjusted is None else None
     errors = []
     for _ in range(runs):

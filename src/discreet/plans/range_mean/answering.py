@@ -14,6 +14,8 @@ from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer, normal_interval
 from discreet.plans.base import Answered, History
+from discreet.plans.distribution import Distribution
+from discreet.plans.distribution.answer import DistributionAnswer
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean.plan import RANDOM_SAMPLE
 from discreet.plans.range_mean import estimators
@@ -24,6 +26,7 @@ NARROWED = (
     "held the truth in as few as 38 % of collections where values are heaped; ask again with method='auto'"
 )
 """Why a collection of an earlier version is refused."""
+TOO_FEW = "too few people in the range: the value is its middle, and the interval the whole range"
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class RangeAnswering:
         assumed = [f"values outside {self.domain} count as its nearest end", RANDOM_SAMPLE]
         if not found.enough:
             value, interval = (self.range[0] + self.range[1]) / 2, self.range
-            assumed.append("too few people in the range: the value is its middle, and the interval the whole range")
+            assumed.append(TOO_FEW)
         details = self._counted(found.share, found.share_error, n) | {
             "standard_error": half * found.error,
             "enough": found.enough,
@@ -77,30 +80,34 @@ class RangeAnswering:
         return self._answer(value, interval, n, source.name, assumed, details, partial(_from_ratio, self, history))
 
     def from_reports(self, answered: Answered) -> NumberAnswer:
-        """Answer from the decoded reports that lie in the range: a biased baseline."""
+        """Answer from the decoded reports that lie in the range: a biased baseline without an interval of its own."""
         source, tally = answered.numeric("all"), answered.tally("all")
         mean, error, inside = estimators.direct(source, tally, *self.canonical)
         share, share_error = inside / tally.n, math.sqrt(max(inside, 1)) / tally.n
-        assumed = "reports are treated as values: a biased baseline, do not trust its interval"
-        return self._baseline(tally.n, f"direct/{source.name}", mean, error, share, share_error, assumed)
-
-    def from_distribution(self, answered: Answered) -> NumberAnswer:
-        """Answer from the reports of a Square Wave on the whole domain, which may serve other ranges too."""
-        wave, tally = asked_wave(answered, "all"), answered.tally("all")
-        (share, mean), (share_error, error) = estimators.distribution(wave, tally, *self.canonical)
-        assumed = "the distribution is smooth: the interval does not account for the bias of the smoothing"
-        figures = (float(mean), float(error), float(share), float(share_error))
-        return self._baseline(tally.n, "distribution/square-wave", *figures, assumed)
-
-    def _baseline(
-        self, n: int, method: str, mean: float, error: float, share: float, share_error: float, assumed: str
-    ) -> NumberAnswer:
-        scale = self.domain.width / 2
+        details = self._counted(share, share_error, tally.n) | {
+            "standard_error": error * self.domain.width / 2,
+            "enough": share > 0,
+        }
+        assumed = "reports are treated as values: a biased baseline, so only the whole range surely holds the mean"
         value = float(self.domain.decode(mean))
-        ends = normal_interval(value, error * scale, self.level)
-        details = self._counted(share, share_error, n) | {"standard_error": error * scale, "enough": share > 0}
-        interval = (max(ends[0], self.range[0]), min(ends[1], self.range[1]))
-        return self._answer(value, interval, n, method, [assumed], details)
+        return self._answer(value, self.range, tally.n, f"direct/{source.name}", [assumed], details)
+
+    def from_distribution(self, found: DistributionAnswer) -> NumberAnswer:
+        """Answer from a distribution of the whole domain, which may serve other ranges too."""
+        mean, share = found.range_mean(*self.range), found.range(*self.range)
+        enough = share.interval[0] > 0
+        assumed = [*mean.assumed] + ([] if enough else [TOO_FEW])
+        details = {
+            "share": share.value,
+            "share_interval": list(share.interval),
+            "count": share.value * found.n,
+            "count_interval": [end * found.n for end in share.interval],
+            "standard_error": mean.details["standard_error"],
+            "enough": enough,
+        }
+        value, interval = (mean.value, mean.interval) if enough else (sum(self.range) / 2, self.range)
+        ends = mean.ends if enough else None
+        return self._answer(value, interval, found.n, f"distribution/{found.method}", assumed, details, ends)
 
     def _counted(self, share: float, error: float, n: int) -> dict[str, Any]:
         low, high = (float(np.clip(end, 0, 1)) for end in normal_interval(share, error, self.level))
@@ -140,9 +147,8 @@ def _from_ratio(answering: RangeAnswering, history: History, level: float) -> Re
     return replace(answering, level=level).from_ratio(history).interval
 
 
-def asked_wave(answered: Answered, key: str) -> Window:
-    """Return the wave that a channel was asked with."""
-    wave = answered.round.channel(key).mechanism
-    if not isinstance(wave, Window):
-        raise DiscreetError(f"channel {key!r} needs a wave to reconstruct a distribution, not {wave.name}")
-    return wave
+def read_distribution(plan: Distribution, answered: Answered) -> DistributionAnswer:
+    """Return the distribution of the whole domain; collections of version 0.1 asked with one Square Wave."""
+    if "all" in answered.tallies and plan.method != "spline":
+        plan = Distribution(plan.domain, plan.epsilon, plan.bins, "spline", plan.level)
+    return plan.estimate([answered])

@@ -174,18 +174,6 @@ def moments_within(points: Floats, masses: Floats, low: float, high: float) -> t
     return share, float(part @ (first + last) / 2) / share if share > 0 else (low + high) / 2
 
 
-def distribution(source: Window, tally: Tally, low: float, high: float, repeats: int = 40) -> tuple[Floats, Floats]:
-    """Return (share, mean) within [low, high] of the reconstructed distribution, and their standard errors.
-
-    The errors are a parametric bootstrap: counts + sqrt(counts) z, reconstructed again. They do not account for the
-    bias of the smoothing.
-    """
-    counts = source.check_tally(tally).counts.astype(np.float64)
-    points, masses = reconstruct(source, counts)
-    again = [moments_within(points, f, low, high) for f in _resampled(source, counts, masses, repeats)]
-    return np.array(moments_within(points, masses, low, high)), np.std(again, axis=0, ddof=1)
-
-
 def predicted_distribution(
     source: Window, masses: Floats, n: float, ranges: Sequence[tuple[float, float]], repeats: int = 10
 ) -> Floats:

@@ -4,7 +4,8 @@ Nobody says whether they are inside. Methods [PrivRM 2024; notes in the modules 
 
     privrm-i, privrm-o, privrm-star   a randomised tag, and a value from everyone             mechanisms.privrm
     outside-symbol                    one more report, ⊥; the value keeps the whole epsilon   mechanisms.privrm
-    direct, distribution              baselines of section 3.2: biased; EMS through Square Wave
+    distribution                      read off the distribution of the whole domain               plans.distribution
+    direct                            reports taken for values: a biased baseline, without an interval of its own
     auto                              the least predicted variance, from a guess, a prior or a pilot round
 
 The paper's adaptive adjustment, which narrows the range to where people are, is not offered: no interval for it covers
@@ -22,14 +23,14 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms.numeric.privrm import METHODS, Draw, range_mechanism
 from discreet.mechanisms.registry import mechanism as named
 from discreet.mechanisms.shapes.ranged import Ranged
-from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
+from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
 from discreet.plans.options import check_choice, check_domain, check_options, given, numeric_options
 from discreet.plans.range_mean import estimators
-from discreet.plans.range_mean.answering import RangeAnswering
+from discreet.plans.range_mean.answering import RangeAnswering, read_distribution
 from discreet.plans.range_mean.designs import Belief, check_range, ranked
 from discreet.plans.range_mean.watching import watch_ratio
 from discreet.plans.watching import mean_ends
@@ -136,6 +137,9 @@ class RangeMean(Plan[NumberAnswer]):
         self._has_pilot = method == "auto" and guess is None and prior is None and may_learn
         whole = self.range == (domain.low, domain.high)
         self._mean = Mean(domain, self.epsilon, mechanism or "auto", level) if whole else None
+        self.distribution = (
+            Distribution(domain, self.epsilon, level=level) if method == "distribution" and not whole else None
+        )
         self._belief = self._believe(guess, prior)
 
     def arguments(self) -> dict[str, Any]:
@@ -181,6 +185,8 @@ class RangeMean(Plan[NumberAnswer]):
         """Return the pilot round, if there is one, then the main round."""
         if self._mean is not None:
             return self._mean.round(history)
+        if self.distribution is not None:
+            return self.distribution.round(history)
         if len(history) >= (2 if self._has_pilot else 1):
             return None
         if self._has_pilot and not history:
@@ -195,20 +201,12 @@ class RangeMean(Plan[NumberAnswer]):
     def _pilot_channel(self) -> Channel:
         return Channel("pilot", self.choose(self._blind), RangeEncoder(self.domain, *self.range, self.range))
 
-    @property
-    def _wave(self) -> Window:
-        wave = named("square-wave", self.epsilon)
-        assert isinstance(wave, Window)
-        return wave
-
     def _main_channel(self, history: History) -> Channel:
         if self.method == "direct":
             source = named(self.mechanism or "piecewise", self.epsilon)
             if source.alphabet < 64:
                 raise DiscreetError(f"direct needs at least 64 outputs; {source.name} has {source.alphabet}")
             return Channel("all", source, self.domain)
-        if self.method == "distribution":
-            return Channel("all", self._wave, self.domain)
         if history:
             pilot = history[0].round.channel("pilot").mechanism
             assert isinstance(pilot, Ranged)
@@ -225,12 +223,14 @@ class RangeMean(Plan[NumberAnswer]):
             found = self._mean.estimate(history)
             found.details.update(share=1.0, count=found.n, count_interval=(found.n, found.n), enough=True)
             return found
+        if self.distribution is not None:
+            if len(history) != 1:
+                raise DiscreetError(f"a range mean by its distribution takes one round, not {len(history)}")
+            return self.answering.from_distribution(read_distribution(self.distribution, history[0]))
         if not history or "all" not in history[-1].tallies:
             raise DiscreetError("a range mean needs the tallies of its last round, 'all'")
         if isinstance(history[-1].round.channel("all").mechanism, Ranged):
             return self.answering.from_ratio(history)
-        if self.method == "distribution":
-            return self.answering.from_distribution(history[-1])
         return self.answering.from_reports(history[-1])
 
     def watch(self, history: History, people: int) -> NumberAnswer:
@@ -242,7 +242,7 @@ class RangeMean(Plan[NumberAnswer]):
         answer = self.estimate(history)
         if self._mean is not None:
             return answer.watched(mean_ends([(history[0], history[0].round.channels[0].key)], answering), people)
-        if isinstance(history[-1].round.channel("all").mechanism, Ranged):
+        if self.distribution is None and isinstance(history[-1].round.channel("all").mechanism, Ranged):
             return watch_ratio(self.answering, history, answering, people)
         return answer.widened(people)
 

@@ -1,9 +1,9 @@
 """RangeMeans: several ranges in one collection, with one report per person.
 
-Either people are divided into a group per range, or all of them answer by Square Wave and one reconstructed
-distribution answers every range. The first has no bias, but its error grows with the number of ranges; the second
-smooths. "auto" takes the smaller predicted squared error, summed over the ranges in units of their widths, for the
-number of people expected.
+Either people are divided into a group per range, or all of them are asked for the distribution of the whole domain,
+which answers every range. The first has no bias, but its error grows with the number of ranges; the second smooths (its
+error is predicted as that of Square Wave and EMS). "auto" takes the smaller predicted squared error, summed over the
+ranges in units of their widths, for the number of people expected.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,10 @@ from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer, SeveralAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
+from discreet.plans.distribution import Distribution
 from discreet.plans.options import check_choice, check_whole
 from discreet.plans.range_mean import RangeMean
+from discreet.plans.range_mean.answering import read_distribution
 from discreet.plans.range_mean.designs import Belief, predicted_variance
 from discreet.plans.range_mean.estimators import predicted_distribution
 
@@ -114,7 +116,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
         shared["tailored"] = False  # it would be a linear programme per range
         self._divided = [RangeMean(domain, low, high, epsilon, **shared) for low, high in ranges]
         self.ranges = tuple(plan.range for plan in self._divided)
-        self._joint = [RangeMean(domain, low, high, epsilon, "distribution", level=level) for low, high in ranges]
+        self.distribution = Distribution(domain, epsilon, level=level)
         self._asked = method
 
     @cached_property
@@ -172,15 +174,16 @@ class RangeMeans(Plan[RangeMeansAnswer]):
         if history:
             return None
         if self.method == "distribution":
-            return Round(1, (Channel("all", named("square-wave", self.epsilon), self.domain),))
+            return self.distribution.round([])
         return Round(1, tuple(self._channel(plan, str(k)) for k, plan in enumerate(self._divided)))
 
     def estimate(self, history: History) -> RangeMeansAnswer:
         """Return an estimate for each range."""
         if len(history) != 1:
             raise DiscreetError(f"range means take one round, not {len(history)}")
-        if "all" in history[0].tallies:
-            found = [plan.answering.from_distribution(history[0]) for plan in self._joint]
+        if is_joint(history[0]):
+            joint = read_distribution(self.distribution, history[0])
+            found = [plan.answering.from_distribution(joint) for plan in self._divided]
         else:
             found = [plan.estimate([_alone(history[0], str(k))]) for k, plan in enumerate(self._divided)]
         n = history[0].n
@@ -192,7 +195,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
             level=self.level,
             n=n,
             epsilon=self.epsilon,
-            method="distribution" if "all" in history[0].tallies else "divide",
+            method="distribution" if is_joint(history[0]) else "divide",
             assumed=tuple(dict.fromkeys(sentence for one in found for sentence in one.assumed)),
             details=details,
         )
@@ -200,11 +203,16 @@ class RangeMeans(Plan[RangeMeansAnswer]):
     def watch(self, history: History, people: int) -> RangeMeansAnswer:
         """Return an estimate for each range, with intervals that hold however often one looks; see `Plan.watch`."""
         answer, count = self.estimate(history), checked_people(people)
-        if "all" in history[0].tallies:
+        if is_joint(history[0]):
             return answer.widened(count)
         each = count / len(self.ranges)
         parts = [plan.watch_part([_alone(history[0], str(k))], each, count) for k, plan in enumerate(self._divided)]
         return answer.renewed(parts)
+
+
+def is_joint(answered: Answered) -> bool:
+    """Whether everybody was asked for the distribution of the whole domain; groups are numbered from 0."""
+    return "0" not in answered.tallies
 
 
 def _alone(answered: Answered, key: str) -> Answered:
