@@ -136,6 +136,19 @@ def test_a_range_mean_with_other_tables(monkeypatch):
     assert abs(answer.value - inside.mean()) < 5 * answer.details["standard_error"]
 
 
+@pytest.mark.needs("scipy")
+def test_a_range_mean_by_a_distribution_that_was_asked_with_one_wave():
+    """Version 0.1 asked everybody with Square Wave; such collections are still answered, for one range or several."""
+    history = [asked_with(1, ("all", dc.mechanism("square-wave", 2.0), DOMAIN), people=VALUES)]
+    inside = VALUES[(VALUES >= 20) & (VALUES <= 50)]
+    answer = dc.RangeMean(DOMAIN, 20, 50, 2.0, "distribution").estimate(history)
+    assert answer.method == "distribution/spline"
+    assert answer.value == pytest.approx(inside.mean(), abs=1.5)
+    several = dc.RangeMeans(DOMAIN, [(20, 50), (0, 20)], 2.0, "distribution").estimate(history)
+    assert several[0].value == answer.value
+    assert several.method == "distribution"
+
+
 @pytest.mark.parametrize("narrowed", [False, True])
 def test_a_range_mean_that_narrowed_its_range_is_refused(narrowed):
     """Collections of earlier versions with adaptive=True: a wave first, then a part of the range or all of it."""

@@ -225,6 +225,7 @@ def test_baselines(wages, method):
         assert abs(answer.value - inside) < 1
         assert answer.details["share"] == pytest.approx(np.mean((wages >= 20) & (wages <= 50)), abs=0.03)
     if method == "direct":
+        assert answer.interval == (20, 50)  # a biased baseline promises nothing
         with pytest.raises(DiscreetError, match="at least 64 outputs"):
             RangeMean(DOMAIN, 20, 50, 4, method, "duchi").round([])
 
