@@ -295,6 +295,14 @@ def test_the_estimate_is_usable():
     assert shown.sum() == pytest.approx(1)
 
 
+@pytest.mark.needs("scipy")
+def test_numbers_have_intervals_of_any_level():
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64), people(5000), seed=2)
+    for number in (answer.mean, answer.median, answer.cdf(40)):
+        narrow, wide = number.at(0.5).interval, number.at(0.99).interval
+        assert wide[0] < number.interval[0] <= narrow[0] <= number.value <= narrow[1] <= number.interval[1] < wide[1]
+
+
 def test_plot_with_and_without_the_truth():
     pytest.importorskip("matplotlib")
     values = people(5000)

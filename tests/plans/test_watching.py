@@ -138,8 +138,14 @@ def test_a_distribution_says_that_its_intervals_hold_for_one_look():
     assert ONE_LOOK in watched.assumed
     assert ONE_LOOK not in fixed.assumed
     assert watched.mean.interval == fixed.mean.interval
+
+
+@pytest.mark.needs("scipy")
+def test_a_variance_by_a_distribution_is_widened():
     plan, history = asked(dc.Variance(AGES, epsilon=2, by="square-wave-ems", bins=16), HELD, PEOPLE)
-    assert ONE_LOOK in plan.watch(history, people=PEOPLE).assumed
+    watched, fixed = plan.watch(history, people=PEOPLE), plan.estimate(history)
+    assert watched.margin > 1.3 * fixed.margin
+    assert any(sentence.startswith(WATCHED_IF_MANY) for sentence in watched.assumed)
 
 
 def test_each_group_is_watched_for_its_part_of_the_people():

@@ -1,8 +1,8 @@
 """DistributionAnswer: a histogram, and every number that can be read off it, with an interval of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +12,7 @@ from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Range, RangeMean, Variance
+from discreet.estimation.intervals import Bounds
 from discreet.estimation.uncertainty import Uncertainty
 from discreet.plans.answers import Answer, NumberAnswer
 
@@ -103,7 +104,7 @@ class DistributionAnswer(Answer):
         low, high = self.domain.low, self.domain.high
         if x < low or x >= high:
             share = float(x >= high)
-            return self._number(f"share up to {x:g}", share, (share, share))
+            return self._number(f"share up to {x:g}", share, lambda level: (share, share))
         return self._share(f"share up to {x:g}", Cdf(self._canonical(x)))
 
     def range(self, a: float, b: float) -> NumberAnswer:
@@ -136,25 +137,34 @@ class DistributionAnswer(Answer):
         """The histogram's own value; the interval holds it too, since mending may move it past the interval's end."""
         read = self.uncertainty.value(functional, self.probabilities)
         value = min(max(read, allowed[0]), allowed[1])  # a sum of shares may be 1 + 2e-16
-        bounds = self.uncertainty.bounds(functional, self.level)
-        low = min(max(bounds.lower, allowed[0]), value)
-        high = max(min(bounds.upper, allowed[1]), value)
-        interval = (start + scale * low, start + scale * high)
-        return self._number(name, start + scale * value, interval, scale * bounds.standard_error)
+
+        @cache
+        def bounds_at(level: float) -> Bounds:
+            return self.uncertainty.bounds(functional, level)
+
+        def ends(level: float) -> tuple[float, float]:
+            bounds = bounds_at(level)
+            low = min(max(bounds.lower, allowed[0]), value)
+            high = max(min(bounds.upper, allowed[1]), value)
+            return start + scale * low, start + scale * high
+
+        error = scale * bounds_at(self.level).standard_error
+        return self._number(name, start + scale * value, ends, error)
 
     def _number(
-        self, name: str, value: float, interval: tuple[float, float], standard_error: float = 0.0
+        self, name: str, value: float, ends: Callable[[float], tuple[float, float]], standard_error: float = 0.0
     ) -> NumberAnswer:
         return NumberAnswer(
             question=name,
             value=value,
-            interval=interval,
+            interval=ends(self.level),
             level=self.level,
             n=self.n,
             epsilon=self.epsilon,
             method=self.method,
             assumed=self.assumed,
             details={"standard_error": standard_error},
+            ends=ends,
         )
 
     @cached_property
