@@ -32,8 +32,8 @@ EVEN = 0.1
 """Part of the thresholds that are spread evenly in the window, whatever the fit says."""
 STRAIGHT = 0.25
 """How likely a rougher curve is beforehand, relative to the next straighter one, within a window."""
-EVERYWHERE = 1.0
-"""The same over the whole interval, where F is curved."""
+CURVED = 1.0
+"""The same in a window that reaches an end of the interval, where F is known and bends towards it."""
 WARY = 2.0
 """The same for intervals: heaps are likely unless the answers show none."""
 FEW_POINTS = 300
@@ -115,7 +115,7 @@ class Search:
         if self.end >= self.grid.last and x[-1] < self.grid.last:
             x, shares, variances = np.r_[x, self.grid.last], np.r_[shares, 1.0], np.r_[variances, KNOWN]
         if preference is None:
-            preference = EVERYWHERE if self.start <= -1 and self.end >= self.grid.last else STRAIGHT
+            preference = CURVED if self.start <= -1 or self.end >= self.grid.last else STRAIGHT
         return fit_cumulative(self.grid.place(x), shares, variances, self.grid.place(at), preference)
 
     def _outer(self, deviations: float, preference: float | None) -> tuple[int, int]:
