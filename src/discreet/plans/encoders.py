@@ -444,9 +444,15 @@ class Answers:
         """Return the combination of each row."""
         if isinstance(values, Labelled):  # already encoded, one column of codes per answer
             return Encoded(self._joined(list(np.asarray(values.values).T)))
-        rows = list(values)
         low, high, codes = 0, 0, []
+        is_table = isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] > max(self.columns)
+        rows = values if is_table else list(values)
         for column, one in zip(self.columns, self.encoders, strict=True):
+            if is_table:
+                found = one.encode(values[:, column])
+                low, high = low + found.clipped_low, high + found.clipped_high
+                codes.append(found.inputs)
+                continue
             for i, row in enumerate(rows):
                 if not isinstance(row, (list, tuple, np.ndarray)) or len(row) <= column:
                     raise DomainError(f"row {i} must have at least {column + 1} entries")
@@ -485,6 +491,13 @@ def entry(row: Any, index: int) -> Any:
         return row[index] if isinstance(row, (list, tuple, np.ndarray)) else None
     except Exception:  # too short, or an object whose own code fails
         return None
+
+
+def column_of(encoder: Encoder) -> int | None:
+    """Return the only column of a person's row that an encoder reads; None if it reads the value, or several."""
+    if isinstance(encoder, Attribute):
+        return encoder.index
+    return encoder.columns[0] if isinstance(encoder, Answers) and len(encoder.columns) == 1 else None
 
 
 def asked_domain(encoder: Encoder) -> Interval:

@@ -12,7 +12,7 @@ from discreet.arrays import AnyArray, Counts, Floats
 from discreet.errors import DiscreetError
 from discreet.plans.assignment import cuts
 from discreet.plans.base import A, Answered, Channel, Plan, Round
-from discreet.plans.encoders import Attribute, Encoder
+from discreet.plans.encoders import Encoder, column_of
 from discreet.plans.rows import Labelled, Rows
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
@@ -172,7 +172,8 @@ def _encode(encoder: Encoder, rows: Rows, shares: Floats) -> tuple[AnyArray, flo
     if not low + high:
         return encoded.inputs, 0.0
     values = rows.values if isinstance(rows, Labelled) else rows
-    column = values[:, encoder.index] if isinstance(encoder, Attribute) else values
+    place = column_of(encoder)
+    column = values if place is None else values[:, place]
     ranked = shares[np.argsort(column)]
     return encoded.inputs, float(ranked[:low].sum() + ranked[len(ranked) - high :].sum())
 

@@ -10,6 +10,7 @@ sum of both errors, e N(0, 1) + s^2 (N(0, 1)^2 - 1).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from statistics import NormalDist
@@ -24,6 +25,7 @@ from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import SquaredDeviation
+from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.mean.decoding import Average, decoded_mean, sample_variance
 from discreet.plans.mean.plan import best_mean_mechanism
 from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
@@ -53,6 +55,10 @@ class Variance(Plan[NumberAnswer]):
         mechanism of its Square Wave methods.
     by : str, optional
         The method of the distribution, "auto" unless given.
+    range : str, optional
+        "learn" if you do not know the range; see `Mean`.
+    near : float, optional
+        With ``range="learn"``, a guess of where most values are if they are far from 0.
     bins, b, ratio, positions, boundary, stop, tolerance, cells, branching, weighted, prior_weight, share, \
 step : optional
         Of the distribution; see `Distribution`.
@@ -76,6 +82,8 @@ step : optional
         mechanism: str | None = None,
         *,
         by: str | None = None,
+        range: str | None = None,
+        near: float | None = None,
         bins: int | None = None,
         b: float | None = None,
         ratio: float | None = None,
@@ -101,6 +109,7 @@ step : optional
             step=step,
         )  # fmt: skip
         self._options = given(by=by) | rest
+        self.learnt = LearntRange(self, [domain], near) if check_learnt(range, near) else None
         check_options(method, self._options, {"distribution": tuple(self._options), "two-round": ()})
         if method == "two-round":
             if self.mechanism is not None:
@@ -118,16 +127,26 @@ step : optional
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments."""
-        return {
-            "domain": self.domain.to_dict(),
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "level": self.level,
-            "mechanism": self.mechanism,
-        } | self._options
+        return (
+            {
+                "domain": self.domain.to_dict(),
+                "epsilon": self.epsilon,
+                "method": self.method,
+                "level": self.level,
+                "mechanism": self.mechanism,
+            }
+            | self._options
+            | learnt_arguments(self.learnt)
+        )
+
+    def within(self, domains: Sequence[Interval]) -> "Variance":
+        """Return the plan for another interval, which is not learnt."""
+        return Variance(domains[0], self.epsilon, self.method, self.level, self.mechanism, **self._options)
 
     def round(self, history: History) -> Round | None:
-        """Return the round of the numbers, then that of their squared deviations."""
+        """Return the round of the numbers, then that of their squared deviations; before, those of a learnt range."""
+        if self.learnt is not None:
+            return self.learnt.round(history)
         if self.method == "distribution":
             return self.distribution.round(history)
         if not history:
@@ -140,6 +159,8 @@ step : optional
 
     def estimate(self, history: History) -> NumberAnswer:
         """Return the variance."""
+        if self.learnt is not None:
+            return self.learnt.estimate(history)
         if self.method == "distribution":
             answer = self.distribution.estimate(history).variance
             return replace(answer, question=self.question, method=f"distribution {answer.method}")
@@ -175,6 +196,8 @@ step : optional
 
     def watch(self, history: History, people: int) -> NumberAnswer:
         """Return the variance with an interval for looking often, if that is known to be right; see `Plan.watch`."""
+        if self.learnt is not None:
+            return self.learnt.watch(history, people)
         answer, count = self.estimate(history), checked_people(people)
         if self.method == "distribution":
             return answer.widened(count)

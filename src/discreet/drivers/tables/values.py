@@ -15,7 +15,7 @@ from discreet.domains import Categories, Encoded, Interval
 from discreet.drivers.arrow import compute, pa
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans.base import Plan
-from discreet.plans.encoders import Attribute, Domain, Encoder
+from discreet.plans.encoders import Domain, Encoder, column_of
 from discreet.plans.groups import Groups
 
 Mask = npt.NDArray[np.bool_]
@@ -69,13 +69,14 @@ class Values:
         """Return which rows lack what an encoder reads."""
         if self.missing.ndim == 1:
             return self.missing
-        if isinstance(encoder, Attribute):
-            return np.asarray(self.missing[:, encoder.index])
+        place = column_of(encoder)
+        if place is not None:
+            return np.asarray(self.missing[:, place])
         return np.asarray(self.missing.any(axis=1))
 
     def column_for(self, encoder: Encoder) -> str:
         """Return the name of the column that an encoder reads."""
-        return self.columns[encoder.index if isinstance(encoder, Attribute) else 0]
+        return self.columns[column_of(encoder) or 0]
 
     def encode(self, encoder: Encoder, group: Mask | None, first_row: int) -> Encoded:
         """Return the inputs of a group of rows (all: None); a value that cannot be encoded is refused by its row."""

@@ -11,6 +11,7 @@ from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
 from discreet.plans.encoders import asked_domain
+from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.decoding import decoded_mean
 from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
@@ -50,6 +51,12 @@ class Mean(Plan[NumberAnswer]):
         How many people "aaa" and "np-aaa" may expect; drivers that know it fill it in.
     reuse : bool, optional
         Whether the reports of the first round count in the estimate (default): "aaa" and "np-aaa".
+    range : str, optional
+        "learn" if you do not know the range: a part of the people shows where the values are, and the others are asked
+        there (`discreet.plans.learnt`). The domain may then be far too wide; values outside the range are clipped, and
+        the answer says how many people that may be.
+    near : float, optional
+        With ``range="learn"``, a guess of where most values are if they are far from 0.
     outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
         Of the mechanism that the method names; see `discreet.mechanism`.
 
@@ -76,6 +83,8 @@ class Mean(Plan[NumberAnswer]):
         share: float | None = None,
         people: int | None = None,
         reuse: bool | None = None,
+        range: str | None = None,
+        near: float | None = None,
         outputs: int | None = None,
         corrected: bool | None = None,
         plateau: bool | None = None,
@@ -98,6 +107,7 @@ class Mean(Plan[NumberAnswer]):
         self.adaptive = (
             Adaptive(domain, self.epsilon, **ADAPTIVE[self.method] | self._options) if self.method in ADAPTIVE else None
         )
+        self.learnt = LearntRange(self, [domain], near) if check_learnt(range, near) else None
 
     @property
     def mechanism(self) -> str | None:
@@ -106,18 +116,28 @@ class Mean(Plan[NumberAnswer]):
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; "auto" is written as what it chose."""
-        return {
-            "domain": self.domain.to_dict(),
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "level": self.level,
-        } | self._options
+        return (
+            {
+                "domain": self.domain.to_dict(),
+                "epsilon": self.epsilon,
+                "method": self.method,
+                "level": self.level,
+            }
+            | self._options
+            | learnt_arguments(self.learnt)
+        )
+
+    def within(self, domains: Sequence[Interval]) -> "Mean":
+        """Return the plan for another interval, which is not learnt."""
+        method = "auto" if self._is_auto and self.method == BEST else self.method
+        return Mean(domains[0], self.epsilon, method, self.level, **self._options)
 
     def expecting(self, people: int) -> Self:
         """Return the plan for this many people: the more there are, the smaller a share an adaptive plan asks first."""
         if self.adaptive is None or {"people", "share"} & set(self._options):
             return self
-        return type(self)(self.domain, self.epsilon, self.method, self.level, **self._options, people=people)
+        options = self._options | learnt_arguments(self.learnt) | {"people": people}
+        return type(self)(self.domain, self.epsilon, self.method, self.level, **options)
 
     @cached_property
     def _source(self) -> Numeric:
@@ -126,13 +146,17 @@ class Mean(Plan[NumberAnswer]):
         return build_numeric(self.method, self.epsilon, self._options)
 
     def round(self, history: History) -> Round | None:
-        """Return the next round: one for a mechanism, two for the adaptive methods."""
+        """Return the next round: one for a mechanism, two for the adaptive methods; before, those of a learnt range."""
+        if self.learnt is not None:
+            return self.learnt.round(history)
         if self.adaptive is not None:
             return self.adaptive.round(history)
         return None if history else Round(1, (Channel("all", self._source, self.domain),))
 
     def estimate(self, history: History) -> NumberAnswer:
         """Return the mean of the decoded reports, with the interval of their spread."""
+        if self.learnt is not None:
+            return self.learnt.estimate(history)
         if self.adaptive is not None:
             return self.adaptive.estimate(self, history)
         channel, _ = self.only(history)
@@ -140,6 +164,8 @@ class Mean(Plan[NumberAnswer]):
 
     def watch(self, history: History, people: int) -> NumberAnswer:
         """Return the mean with an interval that holds however often one looks; see `Plan.watch`."""
+        if self.learnt is not None:
+            return self.learnt.watch(history, people)
         if self.adaptive is not None:
             return self.adaptive.watch(self, history, checked_people(people))
         channel, _ = self.only(history)

@@ -20,6 +20,7 @@ from discreet.mechanisms.families import Numeric
 from discreet.plans.answers import NumberAnswer, SeveralAnswer, leading
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.encoders import Attribute
+from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE, BEST, best_mean_mechanism, chosen_method, mean_answer
 from discreet.plans.options import build_numeric, check_whole, given
@@ -85,6 +86,10 @@ class Means(Plan[MeansAnswer]):
         How many rounds the plan may take, 1 or 2; unless given, as many as the method needs, and 1 for "auto".
     pilot, share, people, reuse : optional
         Of "aaa" and "np-aaa"; see `Mean`. The pilot must be a mechanism for numbers.
+    range : str, optional
+        "learn" if you do not know the ranges; see `Mean`.
+    near : float, optional
+        With ``range="learn"``, a guess of where most values are if they are far from 0.
     outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
         Of the mechanism that the method names; see `discreet.mechanism`.
 
@@ -116,6 +121,8 @@ class Means(Plan[MeansAnswer]):
         share: float | None = None,
         people: int | None = None,
         reuse: bool | None = None,
+        range: str | None = None,
+        near: float | None = None,
         outputs: int | None = None,
         corrected: bool | None = None,
         plateau: bool | None = None,
@@ -131,7 +138,7 @@ class Means(Plan[MeansAnswer]):
         self.domains = tuple(domains)
         if not self.domains or not all(isinstance(domain, Interval) for domain in self.domains):
             raise DiscreetError("domains must be a list of at least one Interval")
-        self.names = tuple(str(i) for i in range(len(self.domains))) if names is None else tuple(map(str, names))
+        self.names = tuple(str(i) for i, _ in enumerate(self.domains)) if names is None else tuple(map(str, names))
         if len(set(self.names)) != len(self.domains):
             raise DiscreetError(
                 f"names must be {len(self.domains)} different texts, one per domain, not {len(set(self.names))}"
@@ -149,6 +156,7 @@ class Means(Plan[MeansAnswer]):
         if pilot == "randomized-response":
             raise DiscreetError(f"pilot of several means must be a mechanism for numbers, not {pilot!r}")
         self.adaptive = self._adaptive_steps() if self.method in ADAPTIVE else {}
+        self.learnt = LearntRange(self, self.domains, near, is_row=True) if check_learnt(range, near) else None
 
     def _adaptive_steps(self) -> dict[str, Adaptive]:
         # Noise that suits each question needs a person's whole epsilon: one answer unless told otherwise.
@@ -190,25 +198,38 @@ class Means(Plan[MeansAnswer]):
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; choices are written as made."""
-        return {
-            "domains": [domain.to_dict() for domain in self.domains],
-            "epsilon": self.epsilon,
-            "method": self.method,
-            "answers": self.answers,
-            "names": list(self.names),
-            "level": self.level,
-            "spread": self.spread,
-        } | self._options
+        return (
+            {
+                "domains": [domain.to_dict() for domain in self.domains],
+                "epsilon": self.epsilon,
+                "method": self.method,
+                "answers": self.answers,
+                "names": list(self.names),
+                "level": self.level,
+                "spread": self.spread,
+            }
+            | self._options
+            | learnt_arguments(self.learnt)
+        )
+
+    def within(self, domains: Sequence[Interval]) -> "Means":
+        """Return the plan for other intervals, which are not learnt."""
+        method = "auto" if self._is_auto and self.method == BEST else self.method
+        made = self._answers, self.names, self.level, self.spread
+        return Means(domains, self.epsilon, method, *made, **self._options)
 
     def expecting(self, people: int) -> Self:
         """Return the plan for this many people: the more there are, the smaller a share an adaptive plan asks first."""
         if not self.adaptive or {"people", "share"} & set(self._options):
             return self
         made = self.answers, self.names, self.level, self.spread
-        return type(self)(self.domains, self.epsilon, self.method, *made, **self._options, people=people)
+        options = self._options | learnt_arguments(self.learnt) | {"people": people}
+        return type(self)(self.domains, self.epsilon, self.method, *made, **options)
 
     def round(self, history: History) -> Round | None:
         """Return the next round, with one channel per question: one round, or two for the adaptive methods."""
+        if self.learnt is not None:
+            return self.learnt.round(history)
         asked: dict[str, Mechanism] = {}
         share = 1.0
         if not self.adaptive:
@@ -228,6 +249,8 @@ class Means(Plan[MeansAnswer]):
 
     def estimate(self, history: History) -> MeansAnswer:
         """Return the mean of each question over those who answered it."""
+        if self.learnt is not None:
+            return self.learnt.estimate(history)
         rounds = 2 if self.adaptive else 1
         if len(history) != rounds or any(set(answered.tallies) != set(self.names) for answered in history):
             raise DiscreetError(f"means need {rounds} round(s) with the channels {', '.join(self.names)}")
@@ -253,6 +276,8 @@ class Means(Plan[MeansAnswer]):
 
     def watch(self, history: History, people: int) -> MeansAnswer:
         """Return the means with intervals that hold however often one looks; see `Plan.watch`."""
+        if self.learnt is not None:
+            return self.learnt.watch(history, people)
         answer, count = self.estimate(history), checked_people(people)
         each = people * history[0].round.answers / len(self.names)
         if self.adaptive:

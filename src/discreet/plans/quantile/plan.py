@@ -26,8 +26,9 @@ from discreet.plans.base import A, Channel, History, Plan, Round
 from discreet.plans.encoders import Below
 from discreet.plans.options import check_choice, check_domain, check_whole, given
 from discreet.plans.quantile.answer import QuantileAnswer, QuantilesAnswer
+from discreet.plans.quantile.counts import stages_of
 from discreet.plans.quantile.grid import SCALES, Grid, natural_step
-from discreet.plans.quantile.search import WARY, Asked, Found, Search, first_thresholds, rank_error
+from discreet.plans.quantile.search import WARY, Asked, Found, Search, next_thresholds, rank_error
 
 METHOD = "threshold-search"
 DESIGNS: dict[int, tuple[tuple[float, ...], tuple[int, ...]]] = {
@@ -44,8 +45,6 @@ COARSE_RANK_ERROR = 0.015
 MOST_QUANTILES = 20
 NEARLY_ALL = 0.9
 """If more people than this hold one value the answer says so: other quantiles would be the same."""
-RIDGE = 0.02
-"""Added to the variance of one answer, so that a few equal answers are not taken for certainty."""
 
 
 class _Search(Plan[A]):
@@ -124,25 +123,19 @@ class _Search(Plan[A]):
         number = len(history)
         if number >= self.rounds:
             return None
-        people: dict[int, float] = {}
-        if not number:
-            people = dict.fromkeys(first_thresholds(self.grid, counts[0]).tolist(), 1.0)
-        else:
+        if number:
             least = math.ceil(0.5 * shares[0] * self.least_people)
             if history[0].n < least:
                 raise DiscreetError(
                     f"round 1 of a {self.question} needs at least {least} reports at epsilon {self.epsilon:g}, not "
                     f"{history[0].n}"
                 )
-            stages = stages_of(self.grid, history)
-            for q in self.qs:
-                chosen = Search(self.grid, q, stages).thresholds(counts[number]).tolist()
-                for position in chosen:  # the same threshold for two quantiles is one channel with the people of both
-                    people[position] = people.get(position, 0.0) + 1 / len(chosen)
+        stages = stages_of(self.grid, history) if number else []
+        people = next_thresholds(self.grid, self.qs, stages, counts[number])
         source = mechanism("randomized-response", self.epsilon, size=2)
         channels = tuple(
-            Channel(f"t{i}", source, Below(self.domain, self.grid.text(position)), people[position])
-            for i, position in enumerate(sorted(people))
+            Channel(f"t{i}", source, Below(self.domain, self.grid.text(position)), share)
+            for i, (position, share) in enumerate(people.items())
         )
         is_last = number == self.rounds - 1
         return Round(number + 1, channels, share=1.0 if is_last else shares[number])
@@ -364,35 +357,3 @@ def _ends(search: Search, position: int, level: float) -> tuple[float, float]:
     """Return the interval of a quantile that was found at a position."""
     low, high = search.interval(level)
     return search.grid.value(min(low, position)), search.grid.value(max(high, position))
-
-
-def stages_of(grid: Grid, history: History) -> list[Asked]:
-    """Return what was asked up to each round that has reports."""
-    ends = [end for end in range(1, len(history) + 1) if history[end - 1].n]
-    if not ends:
-        raise DiscreetError("no threshold has a report yet, so there is nothing to answer from")
-    return [asked_so_far(grid, history[:end]) for end in ends]
-
-
-def asked_so_far(grid: Grid, history: History) -> Asked:
-    """Return the share of yes at every threshold that was asked, all rounds together; empty channels are left out."""
-    positions, people, shares, noise, gains = [], [], [], [], []
-    for answered in history:
-        for channel in answered.round.channels:
-            if not isinstance(channel.encoder, Below):
-                raise DiscreetError(f"channel {channel.key!r} of a quantile must ask for a threshold")
-            if channel.key not in answered.tallies or not answered.tallies[channel.key].n:
-                continue
-            source, tally = answered.oracle(channel.key), answered.tally(channel.key)
-            gap = source.p - source.q
-            positions.append(grid.position(channel.encoder.threshold))
-            people.append(tally.n)
-            shares.append((int(source.support_counts(tally)[1]) / tally.n - source.q) / gap)
-            noise.append(source.p * source.q / gap**2)
-            gains.append(1 / gap)
-    distinct, which = np.unique(positions, return_inverse=True)
-    counts = np.bincount(which, people)
-    mean, added, gain = (np.bincount(which, np.multiply(people, one)) / counts for one in (shares, noise, gains))
-    inside = np.clip(mean, 0.0, 1.0)
-    variances = (inside * (1 - inside) + added + RIDGE) / counts
-    return Asked(distinct, mean, variances, counts.astype(np.int64), gain / counts)

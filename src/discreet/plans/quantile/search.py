@@ -179,6 +179,24 @@ def first_thresholds(grid: Grid, count: int) -> Counts:
     return found[found < grid.last]
 
 
+def next_thresholds(
+    grid: Grid, qs: Sequence[float], stages: Sequence[Asked], count: int, weights: Sequence[float] | None = None
+) -> dict[int, float]:
+    """Return the positions to ask next for some quantiles, with the people of each, relative to the others.
+
+    The first time they are even on the scale; then each quantile asks ``count`` of its own, with its weight's part of
+    the people, and a threshold that two quantiles want has the people of both.
+    """
+    if not stages:
+        return dict.fromkeys(first_thresholds(grid, count).tolist(), 1.0)
+    people: dict[int, float] = {}
+    for q, weight in zip(qs, weights or [1.0] * len(qs), strict=True):
+        chosen = Search(grid, q, stages).thresholds(count).tolist()
+        for position in chosen:
+            people[position] = people.get(position, 0.0) + weight / len(chosen)
+    return dict(sorted(people.items()))
+
+
 def rank_error(epsilon: float, q: float, people: float) -> float:
     """Return the standard error in rank if so many people were asked at the true quantile: no plan can do better."""
     noise = math.exp(epsilon) / math.expm1(epsilon) ** 2
