@@ -182,3 +182,21 @@ def test_a_variance_in_a_learnt_range():
     assert answer.details["range"][1] < 5000
     assert answer.n == 200_000
     assert "at_worst" not in answer.details
+
+
+@pytest.mark.needs("scipy")
+@pytest.mark.parametrize("step", [None, 10.0], ids=["bins", "step"])
+def test_a_distribution_in_a_learnt_range(step):
+    domain = dc.Interval(0, 100_000)
+    options = {"bins": 64} if step is None else {"step": step}
+    plan = dc.Distribution(domain, epsilon=4, range="learn", **options)
+    again = read_plan(json.loads(json.dumps(plan.to_dict())))
+    history = history_of(plan, EXPONENTIAL, 60_000, seed=1)
+    answer = again.estimate(history)
+    low, high = answer.details["range"]
+    assert high < 5000
+    assert answer.n == 60_000
+    assert abs(answer.edges[0] - low) <= (step or 0) + 1e-9
+    assert abs(answer.edges[-1] - high) <= (step or 0) + 1e-9
+    assert abs(answer.mean.value - 100) < 10
+    assert answer.details["share_outside_interval"][1] < 0.1

@@ -55,7 +55,7 @@ REACH = 1.0
 LEAST_HALF = 0.1
 """Each half of a range is at least this part of q90 - q10."""
 INWARD = 1.5
-"""By how many standard errors of their ranks the outer deciles are taken further inside: an error outwards costs more."""
+"""Standard errors of their rank by which the outer deciles are taken further inside; errors outwards cost more."""
 WIDE = (math.inf, 0.3, 1 / 3)
 """A range wider than this part of the interval, after each round, is not worth learning; after one nobody can say."""
 FEWEST = 0.05

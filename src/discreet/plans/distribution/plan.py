@@ -6,7 +6,8 @@ shows spikes; the server then averages everything that may explain the reports, 
 docs/papers/square-wave.md compares it with the papers' methods, and says where it is worse.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from discreet.plans.base import History, Plan, Round
 from discreet.plans.distribution.answer import EACH_ALONE, DistributionAnswer
 from discreet.plans.distribution.designs import Flat, HistogramDesign, Tree, TwoPhase, Wave
 from discreet.plans.distribution.hybrid import Hybrid
+from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.options import check_choice, check_domain, check_options, check_whole, given
 
 BINS, MOST_BINS = 256, 1 << 16
@@ -93,6 +95,10 @@ class Distribution(Plan[DistributionAnswer]):
         The unit of the values, such as 1 for whole hours: each value from the domain's low end on, step by step, then
         is a bucket of its own, and quantiles are such values: auto, hybrid. Without it, heaps at round numbers are
         recognised where the reports show them, and intervals say the bucket where they do not.
+    range : str, optional
+        "learn" if you do not know the range; see `Mean`. The histogram then is one of the learnt range.
+    near : float, optional
+        With ``range="learn"``, a guess of where most values are if they are far from 0.
 
     Examples
     --------
@@ -128,6 +134,8 @@ class Distribution(Plan[DistributionAnswer]):
         prior_weight: float | None = None,
         share: float | None = None,
         step: float | None = None,
+        range: str | None = None,
+        near: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
         check_domain(domain, Interval, "distribution")
@@ -150,6 +158,8 @@ class Distribution(Plan[DistributionAnswer]):
             options = {name: value for name, value in self._options.items() if name != "step"} | {"own": True}
             self.design = METHODS[method](around_values(domain, step), self.epsilon, self.bins, **options)
 
+        self.learnt = LearntRange(self, [domain], near) if check_learnt(range, near) else None
+
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments."""
         return (
@@ -161,14 +171,28 @@ class Distribution(Plan[DistributionAnswer]):
             }
             | ({} if self.step is not None else {"bins": self.bins})
             | self._options
+            | learnt_arguments(self.learnt)
         )
 
+    def within(self, domains: Sequence[Interval]) -> "Distribution":
+        """Return the plan for another interval, which is not learnt; with a step, for the values nearest to it."""
+        chosen, bins = domains[0], None if self.step is not None else self.bins
+        if self.step is not None:  # the interval may be the one around the values, half a step wider at each end
+            first = math.floor((chosen.low - self.domain.low) / self.step + 0.5 + 1e-6)
+            last = math.ceil((chosen.high - self.domain.low) / self.step - 0.5 - 1e-6)
+            chosen = Interval(self.domain.low + first * self.step, self.domain.low + last * self.step)
+        return Distribution(chosen, self.epsilon, bins, self.method, self.level, **self._options)
+
     def round(self, history: History) -> Round | None:
-        """Return the only round."""
+        """Return the only round; before, those of a learnt range."""
+        if self.learnt is not None:
+            return self.learnt.round(history)
         return None if history else Round(1, self.design.channels)
 
     def estimate(self, history: History) -> DistributionAnswer:
         """Return the histogram with what can be read off it."""
+        if self.learnt is not None:
+            return self.learnt.estimate(history)
         if len(history) != 1:
             raise DiscreetError(f"a distribution by {self.method} has one round, not {len(history)}")
         fit = self.design.fit(history[0])
