@@ -13,6 +13,9 @@ from discreet.mechanisms.registry import entries
 from discreet.metrics import wasserstein
 from discreet.plans.base import Answered
 from discreet.plans.distribution.plan import METHODS as DISTRIBUTIONS
+from discreet.plans.encoders import SquaredDeviation
+from discreet.plans.mean.decoding import sample_variance
+from discreet.plans.range_mean.designs import Belief, predicted_variance
 from discreet.plans.registry import read_plan
 
 WAGE = dc.Interval(0, 100_000)
@@ -400,3 +403,40 @@ def test_rounds_limit_what_is_advised():
     assert dc.advise("means", 2.0, 10_000, domain=advice_domains(), rounds=2).best.method == "aaa"
     with pytest.raises(dc.DiscreetError, match="rounds must be a whole number from 1 on, not 0"):
         dc.advise("mean", 2.0, rounds=0)
+
+
+# -- what is predicted is what happens -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["outside-symbol/duchi", "privrm-star/duchi", "outside-symbol/hybrid"])
+def test_a_range_that_ends_at_a_heap_is_predicted_by_its_own_people(method):
+    """The exact error of those in the sample: a heap at the range's end is inside, the one beyond it is not."""
+    sample = np.repeat([0.0, 20.0, 40.0, 40.01, 90.0], [300, 100, 350, 150, 100])
+    predicted = dc.advise("range-mean", 2.0, 200_000, domain=NUMBER, low=10, high=40, sample=sample, methods=[method])
+    belief = Belief.within(sample, np.full(sample.size, 1 / sample.size), 10, 40, (10, 40), clip=True)
+    assert belief.share == pytest.approx(0.45)
+    source = predicted.plan().round([]).channels[0].mechanism
+    between = (belief.square - belief.mean**2) / belief.share
+    exact = 15 * math.sqrt((predicted_variance(source, belief) + between) / 200_000)
+    assert predicted.best.error == pytest.approx(exact, rel=0.03)
+
+
+@pytest.mark.parametrize(("epsilon", "people"), [(1.0, 2000), (4.0, 20_000)])
+def test_the_error_of_a_variance_in_two_rounds_is_predicted(epsilon, people):
+    """Tallies of both rounds from their exact distribution, 400 collections of a heaped sample."""
+    values, shares = np.array([0.0, 20.0, 40.0, 41.0, 90.0]), np.array([0.3, 0.1, 0.35, 0.15, 0.1])
+    sample = np.repeat(values, (1000 * shares).astype(int))
+    predicted = dc.advise(
+        "variance", epsilon, people, domain=NUMBER, sample=sample, methods=["two-round minimax"]
+    ).best.error
+    source, rng, half = dc.mechanism("minimax", epsilon), np.random.default_rng(1), people // 2
+    centre = shares @ values
+    errors = []
+    for _ in range(400):
+        first = source.draw_tally(NUMBER.encode(values).inputs, shares, half, rng)
+        mean = float(first.counts @ source.values) / half
+        squares = SquaredDeviation(NUMBER, NUMBER.decode(min(max(mean, -1.0), 1.0)))
+        second = source.draw_tally(squares.encode(values).inputs, shares, half, rng)
+        found = squares.decode(float(second.counts @ source.values) / half)
+        errors.append(max(found - 2500 * sample_variance(source, first), 0.0) - shares @ (values - centre) ** 2)
+    assert 0.88 < math.sqrt(np.mean(np.square(errors))) / predicted < 1.12

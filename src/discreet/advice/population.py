@@ -1,7 +1,8 @@
 """Population: an assumed distribution of the values, before anyone is asked.
 
 It is a histogram over equal cells of an interval, even within each: a named shape, a prior, or the histogram of a
-sample. It decides which method is expected to be best; the answers of a plan never depend on it.
+sample, whose values are kept too: heaps lie where they lie, and are not spread over a cell that a range may cut. It
+decides which method is expected to be best; the answers of a plan never depend on it.
 """
 
 from collections.abc import Sequence
@@ -60,6 +61,7 @@ class Population:
     domain: Interval
     masses: Floats
     name: str
+    held: Floats | None = None
 
     @classmethod
     def of(cls, shape: str | Sequence[float] | Floats, domain: Interval) -> "Population":
@@ -78,7 +80,7 @@ class Population:
         """Return the people that a sample of values shows; values outside the domain count as its nearest end."""
         inside = np.clip(domain.check(values), domain.low, domain.high)
         counts, _ = np.histogram(inside, bins=CELLS, range=(domain.low, domain.high))
-        return cls(domain, counts / counts.sum(), f"people spread as a sample of {inside.size}")
+        return cls(domain, counts / counts.sum(), f"people spread as a sample of {inside.size}", inside)
 
     @property
     def cells(self) -> int:
@@ -97,11 +99,15 @@ class Population:
     @property
     def mean(self) -> float:
         """The mean."""
+        if self.held is not None:
+            return float(self.held.mean())
         return float(self.masses @ self._centres)
 
     @property
     def variance(self) -> float:
         """The variance, that within the cells included."""
+        if self.held is not None:
+            return float(self.held.var())
         spread = float(self.masses @ (self._centres - self.mean) ** 2)
         return spread + (self.domain.width / self.cells) ** 2 / 12
 
@@ -112,12 +118,18 @@ class Population:
         return np.asarray(np.maximum(np.diff(at_edges), 0.0))
 
     def points(self, finer: int = 8) -> tuple[Floats, Floats]:
-        """Return (values, masses): each cell as ``finer`` points."""
+        """Return (values, masses): each cell as ``finer`` points; those of a sample, if it is one."""
+        if self.held is not None:
+            values, counts = np.unique(self.held, return_counts=True)
+            return values, counts / counts.sum()
         edges = self.domain.edges(self.cells * finer)
         return np.asarray((edges[1:] + edges[:-1]) / 2), np.repeat(self.masses / finer, finer)
 
     def within(self, low: float, high: float) -> tuple[float, float]:
         """Return (share, mean) of those between low and high; the mean is the middle if there are none."""
+        if self.held is not None:
+            inside = self.held[(self.held >= low) & (self.held <= high)]
+            return inside.size / self.held.size, float(inside.mean()) if inside.size else (low + high) / 2
         first, last = np.maximum(self.edges[:-1], low), np.minimum(self.edges[1:], high)
         part = self.masses * np.clip(last - first, 0.0, None) * self.cells / self.domain.width
         share = float(part.sum())

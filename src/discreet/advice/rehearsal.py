@@ -79,11 +79,11 @@ class Rehearsal:
             truth = self._population.histogram(answer.bins)
             return width * wasserstein(truth / truth.sum(), answer.probabilities)
         if self._asked.question == "variance":
-            found = answer.uncertainty.value(functionals.Variance(), answer.probabilities)  # what the answer shows
+            found = float(answer.uncertainty.value(functionals.Variance(), answer.probabilities))  # as it is shown
             return width**2 * found - self._population.variance
         assert self._asked.range is not None
         low, high = ((end - self._asked.domain.low) / width for end in self._asked.range)
-        found = answer.uncertainty.value(functionals.RangeMean(low, high), answer.probabilities)
+        found = float(answer.uncertainty.value(functionals.RangeMean(low, high), answer.probabilities))
         return self._asked.domain.low + width * found - self._population.within(*self._asked.range)[1]
 
     def _shown(self, answer: Any) -> Any:
