@@ -35,9 +35,10 @@ def frequencies(f, n, seed, method="subset-selection", epsilon=1.0):
 def test_the_difference_of_two_means_is_welchs():
     a, b = mean(40.0), mean(55.0, n=2000, seed=2)
     found = dc.compare(a, b)
-    error = np.hypot(a.details["standard_error"], b.details["standard_error"])
     assert found.value == a.value - b.value
-    assert np.isclose(found.margin, 1.959964 * error)
+    assert np.isclose(found.margin, np.hypot(a.margin, b.margin))
+    error = np.hypot(a.details["standard_error"], b.details["standard_error"])
+    assert np.isclose(found.margin, 1.959964 * error, rtol=1e-3)  # a few thousand people: Student's is almost normal
     assert found.n == 7000
     assert found.question == "difference of mean"
     assert dc.compare(b, a).value == -found.value
@@ -51,7 +52,8 @@ def test_another_level_has_another_width_and_the_same_p_value():
     a, b = mean(40.0), mean(42.0, seed=2)
     wide = dc.compare(a, b, level=0.99)
     assert wide.margin > dc.compare(a, b).margin
-    assert np.isclose(wide.p_value, dc.compare(a, b).p_value)
+    # It is read off the interval; Student's at two levels differ a little from one normal law.
+    assert np.isclose(wide.p_value, dc.compare(a, b).p_value, rtol=1e-3)
     assert np.isclose(wide.margin, dc.compare(mean(40.0, level=0.99), mean(42.0, seed=2, level=0.99)).margin)
 
 

@@ -240,7 +240,10 @@ def differ(answers: Mapping[Any, Answer], cells: int = CELLS) -> TestResult:
 
 
 def standard_error(answer: NumberAnswer) -> float:
-    """Return the standard error of a number, read off its interval."""
+    """Return the standard error of a number: its own, or what its interval says."""
+    own = answer.details.get("standard_error")
+    if answer.interval_kind == "fixed" and isinstance(own, float) and own > 0:
+        return own
     width = answer.interval[1] - answer.interval[0]
     return width / 2 / NormalDist().inv_cdf(0.5 + answer.level / 2)
 
