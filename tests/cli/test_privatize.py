@@ -60,6 +60,16 @@ def test_a_mean_in_two_rounds(people, tmp_path):
     assert "pilot_reports" in found("estimate", tmp_path / "r.parquet")["answers"]["wage"]["details"]
 
 
+def test_a_range_that_is_learnt(people, tmp_path):
+    out = tmp_path / "reports.parquet"
+    wage = ("--column", "wage", "--ask", "mean", "--low", 0, "--high", 10**7, "--epsilon", 4)
+    found("privatize", people, *wage, "--range", "learn", "--out", out)
+    answer = found("estimate", out)["answers"]["wage"]
+    assert answer["details"]["is_range_learnt"]
+    assert answer["value"] == pytest.approx(40_000, abs=8000)
+    assert "of all lie outside" in " ".join(run("estimate", out).stdout.split())
+
+
 @pytest.mark.parametrize(("budget", "each"), [("split", 0.5), ("sample", 1.0)])
 def test_several_columns(people, tmp_path, budget, each):
     out = tmp_path / "r.csv"

@@ -77,6 +77,13 @@ def test_an_interval_that_was_right_costs_little():
     assert answer.margin < 1.06 * plain.margin
 
 
+def test_values_far_from_zero_are_worth_a_second_round():
+    values = 240 + np.linspace(-4, 4, 100)  # after one round the range still is the whole interval
+    answer = dc.simulate(dc.Mean(dc.Interval(0, 500), epsilon=2, range="learn"), values, seed=1, people=100_000)
+    assert answer.details["is_range_learnt"]
+    assert answer.details["range"][0] > 100
+
+
 def test_too_few_people_are_asked_in_the_whole_interval():
     answer = dc.simulate(dc.Mean(dc.Interval(0, 100_000), epsilon=1, range="learn"), EXPONENTIAL, seed=1, people=1000)
     assert answer.details["range"] == [0, 100_000]

@@ -89,6 +89,21 @@ def test_every_text_is_escaped(site):
     assert "'" not in plan_text.group(1)
 
 
+def test_the_form_offers_quantiles_and_ranges_that_are_learnt(site):
+    form = {"low": 0, "high": 100_000, "epsilon": 1, "people": 50_000, "unknown": "on"}
+    text = get(site, "/pages/advice", site.token, form | {"kind": "mean"})[2]
+    assert "over a tenth of the limits" in text
+    assert "Asked in the whole range between the limits it would be" in text
+    assert "&#34;range&#34;: &#34;learn&#34;" in text
+    text = get(site, "/pages/advice", site.token, form | {"kind": "quantile", "q": 90, "step": 10})[2]
+    assert "expect the quantile within" in text
+    assert "&#34;scale&#34;: &#34;sinh&#34;" in text
+    text = get(site, "/pages/advice", site.token, form | {"kind": "quantile", "q": 150})[2]
+    assert "q must be a number between 0 and 1" in text
+    text = get(site, "/pages/advice", site.token, form | {"kind": "quantile", "q": 50, "people": 100})[2]
+    assert "people must be at least 469" in text
+
+
 def test_nothing_is_shown_below_the_minimum(site):
     made = site.collector().create(dc.Mean(dc.Interval(0, 100), 1.0, method="duchi"), "Few", minimum=100)
     made.submit(np.full(99, 50.0))

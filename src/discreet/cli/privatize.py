@@ -53,6 +53,10 @@ def privatize(
         typer.Option(help="Which quantile, such as 0.5 for the median; repeat it for several.", metavar="SHARE"),
     ] = None,
     step: Annotated[float | None, typer.Option(help="For quantiles: the unit of the values, such as 100.")] = None,
+    range_: Annotated[
+        str | None,
+        typer.Option("--range", help="learn: you do not know the range, and some of the rows show it first."),
+    ] = None,
     question: Annotated[
         list[str] | None,
         typer.Option(
@@ -84,7 +88,7 @@ def privatize(
     """
     from discreet.drivers.files import privatize_file
 
-    named = {"step": step, "rounds": rounds}
+    named = {"step": step, "rounds": rounds, "range": range_}
     options = parse_options(option or []) | {name: value for name, value in named.items() if value is not None}
     if ask in ("quantile", "quantiles") and not quantile:
         raise DiscreetError(f"--ask {ask} needs --quantile: give the share, such as --quantile 0.5 for the median")

@@ -58,6 +58,7 @@ INWARD = 1.5
 """Standard errors of their rank by which the outer deciles are taken further inside; errors outwards cost more."""
 WIDE = (math.inf, 0.3, 1 / 3)
 """A range wider than this part of the interval, after each round, is not worth learning; after one nobody can say."""
+NOT_NARROWER = "the range that was learnt is not much narrower"
 FEWEST = 0.05
 """If the rank error of all who show the range is larger than this, they are too few."""
 STEPS = 1e6
@@ -140,9 +141,10 @@ class Column:
         if rank_error(epsilon, 0.5, float(asked.people.sum())) > FEWEST * math.sqrt(_full(history)):
             whole = "too few people to learn a range"
         elif made.width > WIDE[len(history) - 1] * self.domain.width:
-            whole = "the range that was learnt is not much narrower"
+            whole = NOT_NARROWER
         made = asked_in or (self.domain if whole else made)
-        whole = "" if made != self.domain else whole or "the range that was learnt is not much narrower"
+        if asked_in is not None:
+            whole = "" if asked_in != self.domain else whole or NOT_NARROWER
         return Learnt(made, whole, *self._outside(asked, sorted(found), made))
 
     def weights(self, stages: Sequence[Asked]) -> list[float]:

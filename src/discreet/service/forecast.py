@@ -42,10 +42,10 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
     if kind == "frequency":
         labels = [line.strip() for line in str(given.get("labels", "")).splitlines() if line.strip()]
         domain: Interval | Categories = Categories(labels)
-    elif kind in ("mean", "distribution"):
+    elif kind in ("mean", "distribution", "quantile"):
         domain = Interval(_real(given, "low"), _real(given, "high"))
     else:
-        raise DiscreetError(f"kind must be mean, distribution or frequency, not {kind!r}")
+        raise DiscreetError(f"kind must be mean, distribution, quantile or frequency, not {kind!r}")
     values: dict[str, Any] = {"question": kind, "domain": domain.to_dict(), "epsilon": epsilon}
     found = {
         "kind": kind,
@@ -54,9 +54,16 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
         "sure": charts.percent(sure(epsilon), 0),
         "options": [],
     }
+    is_unknown = given.get("unknown") in ("on", True)
+    learn = {"range": "learn"} if is_unknown else {}
     if kind == "distribution":
-        plan = read_plan(values | {"bins": 64})
+        plan = read_plan(values | {"bins": 64} | learn)
         return found | {"plan": plan.to_dict()} | _simulated(plan, people)
+    if isinstance(domain, Interval) and (kind == "quantile" or is_unknown):
+        if kind == "quantile":
+            values |= {"q": _real(given, "q") / 100} | ({"step": _real(given, "step")} if given.get("step") else {})
+            learn = {"scale": "sinh"} if is_unknown else {}
+        return found | _rehearsed(values, learn, domain, people)
     ranked = advise(kind, epsilon, people, domain=domain)
     gain = ranked.second_round
     if gain is not None:
@@ -122,11 +129,36 @@ def _ranked(ranked: Advice, chosen: str) -> dict[str, Any]:
     }
 
 
+def _rehearsed(values: dict[str, Any], learn: dict[str, Any], domain: Interval, people: int) -> dict[str, Any]:
+    """Return what to expect of a quantile, or of a mean in a learnt range, from simulated people.
+
+    They have a bell-shaped distribution over the interval; over a tenth of it, if the range is not known.
+    """
+    plan, part = read_plan(values | learn), 0.1 if learn else 1.0
+    places = np.array([NormalDist(0.4, 0.15).inv_cdf((i + 0.5) / 400) for i in range(400)])
+    start = min(max(0.0, domain.low), domain.high - part * domain.width)
+    held = start + part * domain.width * np.clip(places, 0.0, 1.0)
+    margins = []
+    for one in (plan, read_plan(values)) if learn and plan.question == "mean" else (plan,):
+        answer = simulate(one, held, seed=1, people=people)
+        low, high = np.asarray(answer.interval)
+        margins.append(charts.number(float(high - low) / 2, float(high - low) / 2))
+    return {
+        "plan": plan.to_dict(),
+        "margin": margins[0],
+        "unlearnt": margins[1] if len(margins) > 1 else "",
+        "is_rehearsed": True,
+        "is_range_unknown": bool(learn),
+        "useless": False,
+    }
+
+
 def _simulated(plan: Any, people: int) -> dict[str, Any]:
     """Ask simulated people with a bell-shaped distribution, to show what the result could look like."""
     simulated = min(people, MOST_SIMULATED)
     bell = NormalDist(0.4, 0.15)
     places = np.array([bell.inv_cdf((i + 0.5) / simulated) for i in range(simulated)])
-    values = plan.domain.low + plan.domain.width * np.clip(places, 0.0, 1.0)
+    part = 1.0 if plan.learnt is None else 0.1
+    values = plan.domain.low + part * plan.domain.width * np.clip(places, 0.0, 1.0)
     found = shown(simulate(plan, values, seed=1))
     return {"example": found, "simulated": simulated, "margin": found["summary"][0]["margin"], "useless": False}

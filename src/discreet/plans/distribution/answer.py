@@ -15,6 +15,8 @@ from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Ran
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.uncertainty import Uncertainty
 from discreet.plans.answers import Answer, NumberAnswer
+from discreet.plans.quantile.search import people_needed
+from discreet.text import thousands
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +29,8 @@ TOGETHER = (
 )
 EACH_ALONE = "each interval holds for its own number, not for all of them together"
 SHOWN_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+FEWER = 0.8
+"""A search for one quantile is named if it needs fewer people than this part of those who were asked."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -97,7 +101,14 @@ class DistributionAnswer(Answer):
         """Return the value below which a share ``q`` of the people lies."""
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
             raise DiscreetError(f"q must be a number between 0 and 1, not {q!r}")
-        return self._place(f"quantile {q:g}", Quantile(float(q)))
+        found = self._place(f"quantile {q:g}", Quantile(float(q)))
+        low, high = np.interp(found.interval, self.edges, np.r_[0.0, np.cumsum(self.probabilities)])
+        error = float(high - low) / (2 * NormalDist().inv_cdf(0.5 + self.level / 2))
+        needed = people_needed(self.epsilon, q, error) if error > 0 else self.n
+        if needed >= FEWER * self.n:
+            return found
+        said = f"a search for this quantile alone (Quantile) would need about {thousands(needed)} people for this error"
+        return replace(found, assumed=(*found.assumed, said), details=found.details | {"people_by_search": needed})
 
     def cdf(self, x: float) -> NumberAnswer:
         """Return the share of people at or below ``x``."""

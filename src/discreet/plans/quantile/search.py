@@ -38,6 +38,8 @@ WARY = 2.0
 """The same for intervals: heaps are likely unless the answers show none."""
 FEW_POINTS = 300
 """Positions at which the fit is looked at."""
+SEARCH = 1.3
+"""The rank error of a search, relative to everybody's being asked at the true quantile: measured from 0.8 to 1.6."""
 KNOWN = 1e-9
 """Variance of what is known: F just below the interval, and at its end."""
 
@@ -195,6 +197,17 @@ def next_thresholds(
         for position in chosen:
             people[position] = people.get(position, 0.0) + weight / len(chosen)
     return dict(sorted(people.items()))
+
+
+def people_needed(epsilon: float, q: float, error: float) -> int:
+    """Return how many people a search for one quantile needs for a standard error in rank.
+
+    Examples
+    --------
+    >>> people_needed(1.0, 0.5, 0.005)
+    79137
+    """
+    return math.ceil((SEARCH * rank_error(epsilon, q, 1) / error) ** 2)
 
 
 def rank_error(epsilon: float, q: float, people: float) -> float:
