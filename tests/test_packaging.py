@@ -92,7 +92,7 @@ def test_extras_are_complete():
     extras = project["optional-dependencies"]
     assert set(extras) == {
         "all", "dataframes", "dev", "docs", "fast", "flower", "flower-simulation", "plots", "scipy", "service",
-        "spark", "test",
+        "spark", "test", "yaml",
     }  # fmt: skip
     named = set(re.search(r"\[(.*)\]", extras["all"][0])[1].split(","))
     assert named == set(extras) - {"all", "dev", "docs", "flower", "flower-simulation", "test"}

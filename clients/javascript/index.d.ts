@@ -139,6 +139,18 @@ export class Bucket extends TotalEncoder {
   readonly bins: number;
   encode(value: number): number;
 }
+/** Whole numbers 0..size-1 as categories: each stands for an answer, a refusal too. */
+export class Symbols extends TotalEncoder {
+  constructor(size: number);
+  encode(value: number): number;
+}
+/** One column of a person's row, scaled to [-1, 1]; 2 if the person gives no number. */
+export class NumberOrRefusal extends TotalEncoder {
+  constructor(index: number, interval: Interval);
+  readonly index: number;
+  readonly interval: Interval;
+  encode(row: (number | null)[]): number;
+}
 /** One attribute of a person's row of numbers. */
 export class Attribute extends TotalEncoder {
   constructor(index: number, interval: Interval);

@@ -17,16 +17,20 @@ __all__ = [
     "Interval",
     # Questions and answers.
     "Answer",
+    "Choice",
     "Distribution",
     "Frequency",
     "Groups",
     "Mean",
     "Means",
+    "Number",
     "Plan",
     "Quantile",
     "Quantiles",
+    "Questionnaire",
     "RangeMean",
     "RangeMeans",
+    "Ticks",
     "Variance",
     "advise",
     "compare",
@@ -89,6 +93,7 @@ if TYPE_CHECKING:
     from discreet.plans.groups import Groups
     from discreet.plans.mean import Mean, Means
     from discreet.plans.quantile import Quantile, Quantiles
+    from discreet.plans.questionnaire import Choice, Number, Questionnaire, Ticks
     from discreet.plans.range_mean import RangeMean, RangeMeans
     from discreet.plans.simulate import simulate
     from discreet.plans.variance import Variance
@@ -120,6 +125,7 @@ else:
         "plans.groups": ("Groups",),
         "plans.mean": ("Mean", "Means"),
         "plans.quantile": ("Quantile", "Quantiles"),
+        "plans.questionnaire": ("Choice", "Number", "Questionnaire", "Ticks"),
         "plans.range_mean": ("RangeMean", "RangeMeans"),
         "plans.simulate": ("simulate",),
         "plans.variance": ("Variance",),

@@ -54,6 +54,7 @@ from discreet.plans.encoders import (
     read_encoder,
     write_encoder,
 )
+from discreet.plans.row_encoders import NumberOrRefusal, Symbols
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 from discreet.privacy.ledger import Accounts, Loss
 
@@ -541,12 +542,17 @@ def rounds(dice: "Dice") -> list[dict[str, Any]]:
     some = RangeEncoder(wage, 10_000, 50_000, (20_000, 40_000))
     part = announced_round(Round(1, (Channel("all", range_mechanism("outside-symbol", "duchi", 1), some),)), 1.0)
     first = {key: one[key] for key in ("campaign", "admission", "epsilon", "round", "width", "thresholds", "channels")}
+
+    def answers() -> list[Any]:
+        return [dice.below(3), dice.below(6), dice.real() * 100 if dice.below(4) else None, *(dice.below(5),) * 2]
+
     unreadable = (lambda: None, lambda: "41873", lambda: [True, {}, []])  # answered with a constant input
     good: list[tuple[dict[str, Any], float | None, Any]] = [
         (one, None, lambda: 50_000 * (1 + dice.real())), (one, 1.0, lambda: 1e9), (first, 2.5, lambda: 7.0),
         (divided, 0.5, row), (several, 1.0, row), (everything, None, row),
         (public, None, lambda: colours.labels[dice.below(4)]),
         *((document, None, value) for document in (one, several, public, four, part) for value in unreadable),
+        *((survey(), None, value) for value in (answers, answers, *unreadable)),
     ]  # fmt: skip
 
     def but(document: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -602,6 +608,18 @@ def rounds(dice: "Dice") -> list[dict[str, Any]]:
     return found
 
 
+def survey() -> dict[str, Any]:
+    """Return the announcement of a questionnaire: two choices together, a number, ticks in groups and as a set."""
+    questions = [
+        dc.Choice("smokes"), dc.Choice("sleep", ["well", "so-so", "badly", "not at all"], when="smokes = 'yes'"),
+        dc.Number("age", 18, 98), dc.Ticks("symptoms", ["cough", "fever", "rash"], together=2),
+        dc.Ticks("pets", ["cat", "dog", "fish", "bird", "snail"], most=1, together="set"),
+    ]  # fmt: skip
+    asked = dc.Questionnaire(questions, 2.0, tables=[("smokes", "sleep")], refusal=True).round([])
+    assert asked is not None
+    return announce(write_round(asked), bytes(range(16)), "open", 2.0)
+
+
 def bad_encoders() -> list[Any]:
     """Return documents that are no encoder."""
     wage = {"low": 0, "high": 100}
@@ -625,6 +643,10 @@ def bad_encoders() -> list[Any]:
             )
         ),
         {"kind": "below", "threshold": "41"}, {"kind": "below", "interval": {"labels": ["a", "b"]}, "threshold": "1"},
+        *({"kind": "symbols", "size": size} for size in (1, 0, -1, "2", 2.5, None, (1 << 48) + 1, True)),
+        {"kind": "answers", "columns": [0, 1], "encoders": [{"kind": "symbols", "size": (1 << 24) + 1}] * 2},
+        {"kind": "number-or-refusal", "attribute": 0, "interval": wage, "refusal": False},
+        {"kind": "number-or-refusal", "attribute": 0, "interval": wage}, {"kind": "symbols"},
         # What follows was read by version 0.1, and failed for some values only.
         ranged, {"kind": "bucket", "interval": wage, "bins": 2}, {"kind": "categories", "labels": ["a", "b"]},
         {"kind": "interval", "low": 0, "high": 5e-324}, {"kind": "interval", "low": 0, "high": 9.3e-302},
@@ -665,6 +687,25 @@ def row_encoders() -> list[tuple[dict[str, Any], list[Any]]]:
         (write_encoder(both), pairs),
         (write_encoder(three), triples),
     ]
+
+
+def questionnaires(odd: list[Any]) -> list[tuple[dict[str, Any], list[Any]]]:
+    """Return encoders of rows of answers with rows: of symbols, of numbers that may be refused, and of anything."""
+    dice, found = Dice(6), list[tuple[dict[str, Any], list[Any]]]()
+    asked: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+        ((0,), (2,)), ((2, 0), (3, 5)), ((0, 1, 2, 3), (4, 2, 3, 9)), ((1,), (1 << 48,)), ((3, 1), (1 << 24, 1 << 24)),
+    ]  # fmt: skip
+    for columns, sizes in asked:
+        rows: list[Any] = [[dice.below(8) for _ in range(4)] for _ in range(20)]
+        rows += [[dice.below(2) for _ in range(4)] for _ in range(20)] + [[0.0, 1.0, 1.0, 0.0], [0, 2.5, 1, 1], [1], []]
+        rows += [[0, None, 1, 1], [True, 1, 1, 1], ["1", 1, 1, 1], [-1, 0, 0, 0], [0, (1 << 48) - 1, 0, (1 << 24) - 1]]
+        parts = tuple(Symbols(size) for size in sizes)
+        found.append((write_encoder(Answers(columns, parts)), [*rows, *odd]))
+    cells: list[Any] = [0.0, 3.3, 10.0, -5.0, 11.0, None, "2", True, 1e300, -0.0, [1], 5e-324]
+    numbers: list[Any] = [[0, one, 2] for one in cells]
+    found.append((write_encoder(NumberOrRefusal(1, Interval(0, 10))), [*numbers, *odd]))
+    found.append((write_encoder(NumberOrRefusal(0, Interval(-1e9, 0.1))), [*numbers, *odd]))
+    return found
 
 
 def total_encoders() -> list[dict[str, Any]]:
@@ -799,6 +840,7 @@ def make() -> dict[str, Any]:
     encoders += [(document, odd) for document in total_encoders()]
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [*odd, *rows]))
     encoders += [(document, [*pairs, *odd, *rows]) for document, pairs in row_encoders()]
+    encoders += questionnaires([*odd, *rows])
     uploads = [
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
         for number, width, sizes, ends in (

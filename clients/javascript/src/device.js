@@ -9,7 +9,7 @@ import { ticketId } from "./upload.js";
 import { spell } from "./wire.js";
 
 /** @typedef {import("./mechanism.js").Mechanism} Mechanism */
-/** @typedef {{ mechanism: Mechanism, encoder?: { encode(value: any): number, image?: string, size?: number } }} Channel encoder: none if the value is a canonical input */
+/** @typedef {{ mechanism: Mechanism, encoder?: { encode(value: any): number, encodeTotal?(value: any): { input: number, isReplaced: boolean }, image?: string, size?: number } }} Channel encoder: none if the value is a canonical input */
 /** @typedef {import("./ledger.js").Entry} Entry */
 
 /** Answers questions within a budget. */
@@ -120,7 +120,8 @@ export function checkFit(mechanism, encoder) {
 /** Any value as an input of a channel, and whether it had to be replaced by a constant; never throws. @param {Channel} channel @param {any} value */
 export function totalInput({ mechanism, encoder }, value) {
   try {
-    return { input: mechanism.check(encoder ? encoder.encode(value) : value) + 0, isReplaced: false }; // -0 is 0
+    const { input, isReplaced } = encoder?.encodeTotal?.(value) ?? { input: encoder ? encoder.encode(value) : value, isReplaced: false };
+    return { input: mechanism.check(input) + 0, isReplaced }; // -0 is 0
   } catch {
     return { input: mechanism.image === "numbers or outside" ? OUTSIDE : 0, isReplaced: true };
   }

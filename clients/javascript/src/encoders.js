@@ -173,6 +173,45 @@ export class Attribute extends Encoder {
   }
 }
 
+/** Whole numbers 0..size-1 as categories: each stands for an answer, a refusal too. */
+export class Symbols extends Encoder {
+  /** @param {number} size */
+  constructor(size) {
+    super();
+    if (!(Number.isSafeInteger(size) && size >= 2 && size <= 2 ** 48)) throw new DomainError("size must be a whole number from 2 to 2^48");
+    this.image = /** @type {const} */ ("categories");
+    this.size = size;
+  }
+
+  /** @param {number} value */
+  encode(value) {
+    if (!(Number.isInteger(value) && value >= 0 && value < this.size)) throw new DomainError(`value must be a whole number below ${this.size}`);
+    return value;
+  }
+
+  get replacement() {
+    return this.size - 1;
+  }
+}
+
+/** One column of a person's row, scaled to [-1, 1]; 2 if the person gives no number. */
+export class NumberOrRefusal extends Encoder {
+  /** @param {number} index @param {Interval} interval */
+  constructor(index, interval) {
+    super();
+    if (!(Number.isSafeInteger(index) && index >= 0 && index < 2 ** 31)) throw new DomainError("attribute must be a whole number from 0 to 2^31 - 1");
+    this.image = /** @type {const} */ ("numbers or outside");
+    this.index = index;
+    this.interval = interval;
+  }
+
+  /** @param {(number | null)[]} row */
+  encode(row) {
+    const number = Array.isArray(row) || ArrayBuffer.isView(row) ? row[this.index] : undefined;
+    return number === null ? OUTSIDE : this.interval.encode(number);
+  }
+}
+
 /** A list of labels, in the order given. */
 export class Categories extends Encoder {
   #index;
@@ -258,7 +297,7 @@ export class Answers extends Encoder {
     this.columns = columns;
     this.encoders = encoders;
     this.size = encoders.reduce((product, { size }) => product * size, 1);
-    if (this.size > 2 ** 24) throw new DomainError("encoders must give at most 16777216 categories together");
+    if (!(this.size <= 2 ** 48)) throw new DomainError("encoders must give at most 2^48 categories together");
   }
 
   /** @param {number[]} codes */
@@ -296,6 +335,12 @@ function answersOf({ columns, encoders }) {
   return new Answers(columns, encoders.map(readEncoder));
 }
 
+/** @param {any} fields */
+function numberOrRefusal(fields) {
+  if (fields.refusal !== true) throw new DomainError("refusal must be true");
+  return new NumberOrRefusal(fields.attribute, intervalOf(fields));
+}
+
 /** The items of a list, or what is no list. @param {any} list */
 const items = (list) => (Array.isArray(list) ? list.map(plain) : list);
 
@@ -312,6 +357,8 @@ const KINDS = {
   bucket: [["interval", "bins"], (fields) => new Bucket(intervalOf(fields), fields.bins)],
   "squared-deviation": [["interval", "squared_deviation_from"], (fields) => new SquaredDeviation(intervalOf(fields), plain(fields.squared_deviation_from))],
   attribute: [["attribute", "interval"], (fields) => new Attribute(fields.attribute, intervalOf(fields))],
+  symbols: [["size"], (fields) => new Symbols(fields.size)],
+  "number-or-refusal": [["attribute", "interval", "refusal"], (fields) => numberOrRefusal(fields)],
   range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), items(fields.range), items(fields.region), fields.clip)],
   below: [["interval", "threshold"], (fields) => new Below(intervalOf(fields), fields.threshold)],
   "group-value": [["labels", "interval", "levels"], (fields) => new GroupValue(labelsOf(fields.labels), intervalOf(fields), fields.levels)],

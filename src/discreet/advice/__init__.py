@@ -11,6 +11,7 @@ from discreet.advice.base import Advice, Option
 from discreet.advice.exact import knots_prior
 from discreet.advice.plot import plot_errors
 from discreet.advice.population import SHAPES, Population
+from discreet.advice.questionnaire import SurveyAdvice
 from discreet.advice.second_round import SecondRound, second_round
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Option",
     "Population",
     "SecondRound",
+    "SurveyAdvice",
     "advise",
     "epsilon_needed",
     "error_curve",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from discreet.advice.base import Advice, Option
 from discreet.advice.candidates import MOST_PEOPLE, Ask, Candidate, ask, check_error, check_people
 from discreet.advice.exact import mean_candidates, means_candidates, two_round_candidates
 from discreet.advice.frequencies import frequency_candidates
+from discreet.advice.questionnaire import SurveyAdvice, advise_survey
 from discreet.advice.ranges import range_candidates
 from discreet.advice.rehearsal import (
     FAR,
@@ -26,6 +27,7 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.plans.encoders import Domain
 from discreet.plans.frequency import SIMPLE
+from discreet.plans.questionnaire import Questionnaire
 
 EPSILONS = tuple(k / 10 for k in range(1, 61))
 """The epsilons that `epsilon_needed` tries: those of the minimax tables that come with the package."""
@@ -56,6 +58,11 @@ CANDIDATES: dict[str, tuple[Callable[[Ask], list[Candidate]], ...]] = {
 }
 
 
+@overload
+def advise(question: Questionnaire) -> SurveyAdvice: ...
+
+
+@overload
 def advise(
     question: str,
     epsilon: float,
@@ -75,13 +82,36 @@ def advise(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
-) -> Advice:
-    """Rank the methods for a question.
+) -> Advice: ...
+
+
+def advise(
+    question: str | Questionnaire,
+    epsilon: float | None = None,
+    people: int = 10_000,
+    *,
+    error: float | None = None,
+    methods: Sequence[str] | None = None,
+    repeats: int | None = None,
+    progress: Progress | None = None,
+    domain: Domain | Sequence[Interval] | None = None,
+    size: int | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    bins: int | None = None,
+    prior: Sequence[float] | Floats | None = None,
+    shape: str | None = None,
+    sample: Any = None,
+    level: float = 0.95,
+    rounds: int | None = None,
+) -> Advice | SurveyAdvice:
+    """Rank the methods for a question, or tell what the margins of a questionnaire cost.
 
     Parameters
     ----------
-    question : str
-        "mean", "means", "frequency", "distribution", "variance" or "range-mean".
+    question : str or Questionnaire
+        "mean", "means", "frequency", "distribution", "variance" or "range-mean"; or a questionnaire, for which nothing
+        else is needed.
     epsilon : float
         Privacy of each person.
     people : int
@@ -127,6 +157,10 @@ def advise(
     ... ).best.method
     'outside-symbol/minimax'
     """
+    if isinstance(question, Questionnaire):
+        return advise_survey(question)
+    if epsilon is None:
+        raise DiscreetError("epsilon must be given: the privacy of each person, such as 1")
     asked = ask(
         question, epsilon, domain=domain, size=size, low=low, high=high, bins=bins, prior=prior, shape=shape,
         sample=sample, level=level, rounds=rounds,

@@ -12,7 +12,7 @@ from discreet.cli.progress import Waiting
 from discreet.errors import DiscreetError
 from discreet.text import listed
 
-QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean")
+QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "questionnaire")
 SHOWN = 12
 """How many methods are shown without --all."""
 
@@ -30,6 +30,7 @@ def register(app: typer.Typer) -> None:
             "discreet advise variance --low 0 --high 100 --epsilon 2 --people 5000 --sample old.csv --column age",
             "discreet advise range-mean --low 0 --high 500000 --from 50000 --to 100000 --epsilon 1 --people 10000",
             "discreet advise mean --low 0 --high 100 --epsilon 2 --people 5000 --plan plan.json --plot error.svg",
+            "discreet advise questionnaire --survey questions.csv --epsilon 2 --margin 0.02",
         ),
     )(advise)
 
@@ -57,6 +58,12 @@ def advise(
     rounds: Annotated[
         int | None, typer.Option(min=1, help="How many rounds the collection may take; any number unless given.")
     ] = None,
+    survey: Annotated[
+        Path | None, typer.Option(help="The questions of a questionnaire: SurveyJS (JSON), or a list in CSV or YAML.")
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="Margin of questions without one: of shares, and of numbers as part of their range.")
+    ] = 0.02,
     error: Annotated[float | None, typer.Option(help="Target error: find the people and the epsilon it needs.")] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the best method's plan to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot the error against epsilon and people to this file.")] = None,
@@ -75,6 +82,9 @@ def advise(
     question = _asked("question", question, str, QUESTIONS)
     if question not in QUESTIONS:
         raise DiscreetError(f"question must be {listed(QUESTIONS)}, not {question!r}")
+    if question == "questionnaire":
+        advise_questionnaire(_asked("survey", survey, Path), _asked("epsilon", epsilon, float), margin, plan, as_json)
+        return
     asked = _about(question, low, high, start, end, numbers, size, labels)
     epsilon, people = _asked("epsilon", epsilon, float), _asked("people", people, int)
     if sample is not None:
@@ -113,6 +123,38 @@ def advise(
         show_json(found)
         return
     _print(found, every)
+
+
+def advise_questionnaire(survey: Path, epsilon: float, margin: float, plan: Path | None, as_json: bool) -> None:
+    """Show what the margins of a questionnaire cost."""
+    from discreet.advice import SurveyAdvice
+    from discreet.plans.questionnaire import Questionnaire
+    from discreet.text import format_number, thousands
+
+    asked = Questionnaire.from_survey(Path(survey), epsilon, margin=margin)
+    advice = SurveyAdvice(asked)
+    if plan is not None:
+        plan.write_text(json.dumps(asked.to_dict(), indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        show_json(advice.to_dict() | ({} if plan is None else {"plan": str(plan)}))
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading in ("Question", "Margin", "Alone", "1.5 x margin saves", "Asked with"):
+        table.add_column(heading, justify="left" if heading in ("Question", "Asked with") else "right")
+    for row in advice.rows():
+        cells = [row["question"], f"± {format_number(row['margin'], row['margin'] / 10)}", thousands(row["people"])]
+        table.add_row(*cells, thousands(row["saved_by_wider"]), ", ".join(row["asked_with"]))
+    out = console()
+    out.print(f"{thousands(advice.people)} people for all margins, epsilon {epsilon:g}")
+    out.print(table)
+    out.print("[dim]Alone: people the question would need by itself. The same margins with other designs:[/dim]")
+    for name, people in advice.alternatives.items():
+        out.print(f"  {thousands(people):>12}  {name}")
+    if plan is not None:
+        out.print(f"plan: {plan}")
 
 
 def _about(question: str, low: Any, high: Any, start: Any, end: Any, numbers: Any, size: Any, labels: Any) -> Any:

@@ -21,14 +21,19 @@ def register(app: typer.Typer) -> None:
             "discreet certify mechanism.json",
             "discreet certify mechanism.json --claim 0.5",
             "discreet certify reports.parquet --json",
+            "discreet certify --fake-data 10 --claim 1",
         ),
     )(certify)
 
 
 def certify(
-    file: Annotated[Path, typer.Argument(help="Mechanism document (JSON; - for stdin) or report file.")],
+    file: Annotated[Path | None, typer.Argument(help="Mechanism document (JSON; - for stdin) or report file.")] = None,
     claim: Annotated[
         float | None, typer.Option(help="Epsilon to check; the document's own claim if not given.")
+    ] = None,
+    fake_data: Annotated[
+        int | None,
+        typer.Option(min=2, max=10, help="Instead: one real answer among so many, the others drawn evenly (RS+FD)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -39,6 +44,11 @@ def certify(
     """
     from discreet.privacy.exact import check_epsilon, exp_below
 
+    if fake_data is not None:
+        certify_fake_data(fake_data, 1.0 if claim is None else claim, as_json)
+        return
+    if file is None:
+        raise DiscreetError("file is missing; give a mechanism document or a report file")
     if claim is not None:
         check_epsilon(claim, "claim")
     try:
@@ -64,6 +74,26 @@ def certify(
     else:
         _show(rows)
     raise typer.Exit(0 if holds else 1)
+
+
+def certify_fake_data(questions: int, claim: float, as_json: bool) -> None:
+    """Show what random sampling with fake data really reveals about a record."""
+    from dataclasses import asdict
+
+    from discreet.privacy.fake_data import fake_data
+
+    found = fake_data(questions, claim)
+    if as_json:
+        show_json({"holds": found.holds} | asdict(found))
+    else:
+        verdict = "[green]holds[/green]" if found.holds else "[bold red]FALSE[/bold red]"
+        out = console()
+        out.print(f"\n[bold cyan]fake data[/bold cyan]  {questions} yes/no questions, one of them real")
+        out.print(f"Claim  ε = {claim:g} {verdict}")
+        out.print(f"Exact  ε = {found.epsilon!r} [dim]between any two records, enumerated[/dim]")
+        out.print(f"       ε = {found.epsilon_one_answer!r} [dim]between records that differ in one answer[/dim]")
+        out.print("[dim]discreet does not offer it; a Questionnaire keeps its epsilon for the whole record.[/dim]")
+    raise typer.Exit(0 if found.holds else 1)
 
 
 def mechanisms_of(file: Path) -> "list[tuple[str, Mechanism]]":

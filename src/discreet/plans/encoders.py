@@ -8,6 +8,8 @@ Each encoder has a document, which clients in every language read. ``kind`` says
     {"kind": "squared-deviation", "interval": {"low", "high"}, "squared_deviation_from": 41.5}
     {"kind": "attribute", "attribute": 0, "interval": {"low", "high"}}   one column of a person's row, scaled to [-1, 1]
     {"kind": "range", "interval": {"low", "high"}, "range": [20, 50], "region": [20, 40], "clip": true}
+    {"kind": "symbols", "size": 3}                                       numbers of symbols 0, 1, …, as they are
+    {"kind": "number-or-refusal", "attribute": 1, "interval": {"low", "high"}, "refusal": true}
     {"kind": "below", "interval": {"low", "high"}, "threshold": "41.5"}  1 if the number is at most the threshold, or 0
     {"kind": "group-value", "labels": ["Ohio", "Utah"], "interval": {"low", "high"}, "levels": 2}    (label, number)
     {"kind": "answers", "columns": [0, 2], "encoders": [{"kind": "categories", …}, …]}   several answers as one category
@@ -68,14 +70,13 @@ from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Categorical, Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.rounded import Rounded
+from discreet.plans.row_encoders import MOST_SYMBOLS, NumberOrRefusal, Symbols
 from discreet.plans.rows import Labelled, read_pairs
 
 Domain = Interval | Categories
 """What people hold."""
 MOST_LEVELS = 64
 """The most knots of a group's numbers."""
-MOST_PRODUCT = 1 << 24
-"""The most combinations of several answers."""
 MOST_WHOLE = 1 << 31
 """The most bins, and one more than the largest number of an attribute."""
 LONGEST_THRESHOLD = 400
@@ -408,7 +409,8 @@ class Answers:
     columns : tuple of int
         Which entries of the row are read.
     encoders : tuple
-        How each of them becomes a category: `Categories`, `Bucket` or `Below`.
+        How each of them becomes a category: `Categories`, `Bucket`, `Below` or `Symbols`; a whole number is the size of
+        `Symbols`.
 
     Examples
     --------
@@ -418,17 +420,19 @@ class Answers:
     """
 
     columns: tuple[int, ...]
-    encoders: tuple[Categories | Bucket | Below, ...]
+    encoders: tuple[Categories | Bucket | Below | Symbols, ...]
 
     def __post_init__(self) -> None:
+        parts = tuple(Symbols(one) if isinstance(one, int) else one for one in self.encoders)
+        object.__setattr__(self, "encoders", parts)
         if not self.columns or len(self.columns) != len(self.encoders):
             raise DomainError("columns and encoders must be as many as each other, and at least 1")
         for column in self.columns:
             _check_whole("columns", column, 0, MOST_WHOLE - 1)
-        if not all(isinstance(one, (Categories, Bucket, Below)) for one in self.encoders):
+        if not all(isinstance(one, (Categories, Bucket, Below, Symbols)) for one in self.encoders):
             raise DomainError("encoders of several answers must each give categories")
-        if math.prod(self.sizes) > MOST_PRODUCT:
-            raise DomainError(f"encoders must give at most {MOST_PRODUCT} categories together")
+        if math.prod(self.sizes) > MOST_SYMBOLS:
+            raise DomainError("encoders must give at most 2^48 categories together")
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -456,9 +460,10 @@ class Answers:
             for i, row in enumerate(rows):
                 if not isinstance(row, (list, tuple, np.ndarray)) or len(row) <= column:
                     raise DomainError(f"row {i} must have at least {column + 1} entries")
-            found = one.encode(np.array([row[column] for row in rows]))
-            low, high = low + found.clipped_low, high + found.clipped_high
-            codes.append(found.inputs)
+            entries = [row[column] for row in rows]
+            read = one.encode(entries if isinstance(one, Symbols) else np.array(entries))
+            low, high = low + read.clipped_low, high + read.clipped_high
+            codes.append(read.inputs)
         return Encoded(self._joined(codes), low, high)
 
     def encode_total(self, values: Any) -> Total:
@@ -589,7 +594,7 @@ def _read_answers(fields: Mapping[str, Any]) -> Answers:
     if not isinstance(fields["columns"], list) or not isinstance(fields["encoders"], list):
         raise DiscreetError("columns and encoders must be lists")
     parts = (read_encoder(one) for one in fields["encoders"] if not _is_answers(one))
-    whole = tuple(part for part in parts if isinstance(part, (Categories, Bucket, Below)))
+    whole = tuple(part for part in parts if isinstance(part, (Categories, Bucket, Below, Symbols)))
     return Answers(tuple(fields["columns"]), whole)
 
 
@@ -605,6 +610,12 @@ def _read_range(fields: Mapping[str, Any]) -> RangeEncoder:
     return RangeEncoder(_read_interval(fields), low, high, (first, last), fields["clip"])
 
 
+def _read_number_or_refusal(fields: Mapping[str, Any]) -> NumberOrRefusal:
+    if fields["refusal"] is not True:
+        raise DiscreetError(f"refusal must be true, not {fields['refusal']!r}")
+    return NumberOrRefusal(fields["attribute"], _read_interval(fields))
+
+
 _READERS: dict[str, tuple[set[str], Callable[[dict[str, Any]], Encoder]]] = {
     "interval": ({"low", "high"}, read_domain),
     "categories": ({"labels"}, read_domain),
@@ -615,6 +626,8 @@ _READERS: dict[str, tuple[set[str], Callable[[dict[str, Any]], Encoder]]] = {
     ),
     "attribute": ({"attribute", "interval"}, lambda fields: Attribute(fields["attribute"], _read_interval(fields))),
     "range": ({"interval", "range", "region", "clip"}, _read_range),
+    "symbols": ({"size"}, lambda fields: Symbols(fields["size"])),
+    "number-or-refusal": ({"attribute", "interval", "refusal"}, _read_number_or_refusal),
     "below": ({"interval", "threshold"}, lambda fields: Below(_read_interval(fields), fields["threshold"])),
     "group-value": ({"labels", "interval", "levels"}, _read_group_value),
     "answers": ({"columns", "encoders"}, _read_answers),

@@ -11,6 +11,8 @@ from discreet.plans.groups import Groups
 from discreet.plans.mean import Mean
 from discreet.plans.mean.several import Means
 from discreet.plans.quantile import Quantile, Quantiles
+from discreet.plans.questionnaire import Questionnaire
+from discreet.plans.questionnaire.questions import read_question
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answering import NARROWED
 from discreet.plans.range_mean.several import RangeMeans
@@ -27,6 +29,7 @@ QUESTIONS: dict[str, type[Plan]] = {
     "range-mean": RangeMean,
     "range-means": RangeMeans,
     "groups": Groups,
+    "questionnaire": Questionnaire,
 }
 
 
@@ -73,6 +76,8 @@ def read_plan(values: Any) -> Plan:
             arguments[key] = read_plan(value)
         elif key == "domains":
             arguments[key] = [read_domain(item) for item in value]
+        elif key == "questions":
+            arguments[key] = [read_question(item) for item in value]
     try:
         return QUESTIONS[values["question"]](**arguments)
     except TypeError as error:

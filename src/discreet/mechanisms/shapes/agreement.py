@@ -66,24 +66,24 @@ class Agreement(Categorical):
         self.threshold, self.hit, self.alphabet = int(threshold), int(hit), self._size
         self.inside = sum(agreements(self.sizes)[self.threshold :])
         self.outside = self._size - self.inside
-        if self._weights[0] <= self._weights[1]:
+        if self.weights[0] <= self.weights[1]:
             raise DiscreetError(f"hit must make a report that agrees likelier than another; {hit} is too small")
         self.certificate.require(name)
 
     @cached_property
-    def _weights(self) -> tuple[Fraction, Fraction]:
+    def weights(self) -> tuple[Fraction, Fraction]:
         """The probability of a report that agrees enough, and of one that does not."""
         return Fraction(self.hit, TOTAL * self.inside), Fraction(TOTAL - self.hit, TOTAL * self.outside)
 
     @cached_property
     def laws(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """For each question the probability (p, q) of one of its symbols, if it is the true one and if not."""
-        high, low = self._weights
+        high, low = self.weights
         return marginal_laws(self.sizes, self.threshold, high, low)
 
     def _certify(self) -> Certificate:
         uneven = unevenness(self.inside, self.outside)
-        high, low = self._weights
+        high, low = self.weights
         gain = min(p - q for p, q in self.laws)
         return Certificate(high / low * uneven, self.epsilon, float_above((uneven - 1) / gain), self.alphabet)
 
@@ -152,7 +152,7 @@ class Agreement(Categorical):
         out[:] = report
 
     def _operator(self) -> Operator:
-        high, low = (float(weight) for weight in self._weights)
+        high, low = (float(weight) for weight in self.weights)
         return Incidence((self._size, self._size), low, high, self._sum_near, self._sum_near)
 
     def _sum_near(self, f: Floats) -> Floats:
@@ -218,8 +218,8 @@ def marginal_laws(sizes: Sequence[int], threshold: int, high: Any, low: Any) -> 
 
     Examples
     --------
-    >>> marginal_laws([2, 2], 2, 0.7, 0.1)
-    ((0.8, 0.2), (0.8, 0.2))
+    >>> marginal_laws([2, 2], 2, 0.625, 0.125)
+    ((0.75, 0.25), (0.75, 0.25))
     """
     weights = [high if i >= threshold else low for i in range(len(sizes) + 1)]
     laws = []

@@ -115,6 +115,14 @@ class PaddedSubset(BitVector):
         ticked = np.array([x >> v & 1 for v in range(self.options)])
         return np.asarray(self.q + (self.p - self.q) * ticked * min(1.0, self.most / max(1, ticked.sum())))
 
+    @cached_property
+    def pair_law(self) -> tuple[float, float]:
+        """P(two items are both in the report) if one of them is held, and if neither is."""
+        pairs = list(zip(self.overlaps, self.hits, strict=True))
+        one = sum(hit * i * (self.k - i) for i, hit in pairs) / (TOTAL * self.most * self.options)
+        none = sum(hit * (self.k - i) * (self.k - i - 1) for i, hit in pairs)
+        return one, none / (TOTAL * self.options * (self.options - 1))
+
     def _certify(self) -> Certificate:
         uneven = 1 / (1 - Fraction(2 * self.k * self.options, 1 << 64))
         ways = [math.comb(self.most, i) * math.comb(self.options, self.k - i) for i in self.overlaps]
