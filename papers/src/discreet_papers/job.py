@@ -44,7 +44,7 @@ class Job:
         found: dict[str, Cell] = {}
         for done, (name, task) in enumerate(tasks.items()):
             self.progress(name, done, len(tasks))
-            kept = self._read(name, settings)
+            kept = self.stored(name, settings)
             found[name] = self._keep(name, settings, task()) if kept is None else kept
         self.progress("done", len(tasks), len(tasks))
         return found
@@ -64,7 +64,8 @@ class Job:
             return None
         return self.folder / f"{re.sub(r'[^A-Za-z0-9.]+', '-', name).strip('-')}.json"
 
-    def _read(self, name: str, settings: dict[str, Any]) -> Cell | None:
+    def stored(self, name: str, settings: dict[str, Any]) -> Cell | None:
+        """Return the cell that was stored under this name with the same settings, or None."""
         path = self._path(name)
         if path is None or not path.is_file():
             return None

@@ -115,14 +115,14 @@ def run(
     progress : callable
         Called with the current cell, the number of finished cells and the number of all cells.
     minutes : float
-        After this time no further cell is started; the result says how many were left out.
+        After this time no further cell is measured, only read; the result says how many were left out.
     """
     about, began = circumstances(), time.monotonic()
     job, settings = Job(folder=folder), {"runs": runs, "code": fingerprint()}
     found: dict[str, Any] = {}
     for done, cell in enumerate(chosen):
-        if time.monotonic() > began + 60 * minutes:
-            break
+        if time.monotonic() > began + 60 * minutes and job.stored(cell.name, settings) is None:
+            continue
         progress(cell.name, done, len(chosen))
         found |= job.cells({cell.name: partial(_task, cell, runs, place)}, settings)
     rows = sorted((row for cell in found.values() for row in cell["rows"]), key=_place)
