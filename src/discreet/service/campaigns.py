@@ -21,6 +21,7 @@ from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import check_width
 from discreet.plans.base import Round
+from discreet.plans.questionnaire import Questionnaire
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
@@ -71,6 +72,8 @@ class Campaigns:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
         if first.by is not None:
             raise DiscreetError("a campaign cannot ask public groups yet; start one campaign per group, or use files")
+        if isinstance(made, Questionnaire):
+            raise DiscreetError("a campaign cannot ask a questionnaire yet; start one campaign per question")
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,
