@@ -45,6 +45,8 @@ WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 WARY = 1 / 3
 """Power of the weights in intervals of single buckets."""
+WINDOWS = (64, 16, 4)
+"""Parts of the domain that are the windows around a bucket."""
 WIDENING = 1.06
 """Factor on the standard errors: they do not know that the smoothness and the places of heaps were chosen."""
 MOSTLY = 0.5
@@ -385,9 +387,10 @@ class Explanations:
     def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of many sums of buckets, one row of weights each.
 
-        Small sums, such as single buckets, have intervals on the logarithmic scale, on which the fits are normal; the
-        oracle's own interval limits how far up they may reach. How single buckets scatter is what reports near a bucket
-        say least about, so there explanations count more evenly than their evidence says.
+        Small sums, such as single buckets, have intervals on the logarithmic scale, on which the fits are normal. What
+        the oracle says of them, and what reports say of wider windows around them, limits how far up they may reach.
+        How single buckets scatter is what reports near a bucket say least about, so there explanations count more
+        evenly than their evidence says.
         """
         wary = WARY if small else 1.0
         values = np.array([weights @ one.fit.f for one in self.allowed])
@@ -400,11 +403,29 @@ class Explanations:
         positive = np.maximum(values, 1e-12)
         centres, relative = np.log(positive), np.minimum(errors / positive, 5.0)
         lower, upper = (np.exp(ends) for ends in self._ends(centres, centres, relative, level, wary))
+        most = self._most_around(weights, level, wary)
         if self.limits is not None:
             centre, variance = self.limits
-            most = weights @ centre + 3.0 * np.sqrt(weights**2 @ variance)
-            upper = np.minimum(upper, np.maximum(most, high))
-        return lower, np.maximum(upper, high)
+            most = np.minimum(most, weights @ centre + 3.0 * np.sqrt(weights**2 @ variance))
+        return lower, np.maximum(np.minimum(upper, most), high)
+
+    def _most_around(self, weights: Floats, level: float, wary: float) -> Floats:
+        """Return upper ends for windows around the buckets of each row: no part of a window holds more than it."""
+        held = weights > 0
+        first, last = held.argmax(axis=1), self.size - held[:, ::-1].argmax(axis=1)
+        most = np.full(len(weights), 1.0)
+        sums = [np.concatenate([[0.0], np.cumsum(one.fit.f)]) for one in self.allowed]
+        spreads = [
+            np.pad(np.cumsum(np.cumsum(one.fit.covariance, axis=0), axis=1), ((1, 0), (1, 0))) for one in self.allowed
+        ]
+        for parts in WINDOWS:
+            more = max(self.size // parts // 2, 1)
+            a, b = np.maximum(first - more, 0), np.minimum(last + more, self.size)
+            values = np.array([total[b] - total[a] for total in sums])
+            variances = np.array([spread[a, a] + spread[b, b] - 2 * spread[a, b] for spread in spreads])
+            high = self._ends(values, values, np.sqrt(np.maximum(variances, 0.0)), level, wary)[1]
+            most = np.minimum(most, high)
+        return most
 
     def draws(self, count: int) -> Floats:
         """Return histograms that are as plausible as the estimate, one per row; some entries may be negative."""
