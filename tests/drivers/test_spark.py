@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -229,6 +230,16 @@ def test_two_rounds_of_a_real_plan(people, tmp_path):
     answer = estimate_frame(privatize_frame(people, TWO_ROUNDS, str(tmp_path / "r")))["wage"]
     assert answer.n == PRESENT
     assert answer.value == pytest.approx(833, rel=0.3)
+
+
+@pytest.mark.slow
+def test_a_quantile_in_two_rounds(people, tmp_path):
+    plan = dc.Quantile(WAGE, 0.5, epsilon=4, rounds=2)
+    answer = estimate_frame(privatize_frame(people, {"wage": plan}, str(tmp_path / "r")))["wage"]
+    held = np.array([row["wage"] for row in people.select("wage").collect() if row["wage"] is not None])
+    assert answer.n == PRESENT
+    assert answer.details["rounds"] == 2
+    assert np.mean(held <= answer.value) == pytest.approx(0.5, abs=0.12)
 
 
 @pytest.mark.slow

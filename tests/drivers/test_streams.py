@@ -97,6 +97,39 @@ def test_answers_from_a_stream(tmp_path):
         stream.estimate()
 
 
+def test_rounds_of_a_quantile_from_a_stream(tmp_path):
+    collection = Collection({"wage": dc.Quantile(dc.Interval(0, 1000), 0.5, epsilon=4, rounds=2)})
+    values = pa.record_batch({"wage": np.random.default_rng(1).permutation(np.arange(6000) % 1000).astype(float)})
+    words, stage, tallies = dc.Entropy.seeded(3).words(6000), collection.stage(), {}
+
+    class Same:
+        def words(self, count):
+            return words
+
+    for number in (1, 2):  # the second stage follows from what the stream of the first has counted
+        with StreamTally(stage.reports, tmp_path / f"s{number}") as stream:
+            stream.update(widened(stage, values, Same()), "0", 0)
+            tallies = {
+                name: tallies[name] + tally if name in tallies else tally for name, tally in stream.tallies.items()
+            }
+        reports, stage = stage.reports, collection.stage(stage.reports, tallies)
+    assert stage is None
+    answer = reports.estimate(tallies)["wage"]
+    assert answer.n == 6000
+    assert abs(answer.value - 500) < 60
+
+
+def widened(stage, values, assignment):
+    """Return the reports of a later stage with the columns of all stages."""
+    made = stage.map_batch(values, assignment=assignment)[0]
+    names = [cell.name for cell in stage.reports.cells]
+    columns = [
+        made.column(cell.name) if cell.name in made.schema.names else pa.nulls(made.num_rows, cell.type)
+        for cell in stage.reports.cells
+    ]
+    return pa.record_batch(columns, names=names)
+
+
 def test_states_that_do_not_fit_are_refused(tmp_path):
     path = tmp_path / "s"
     with StreamTally(REPORTS, path) as stream:

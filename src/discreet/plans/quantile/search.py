@@ -33,7 +33,9 @@ EVEN = 0.1
 STRAIGHT = 0.25
 """How likely a rougher curve is beforehand, relative to the next straighter one, within a window."""
 CURVED = 1.0
-"""The same in a window that reaches an end of the interval, where F is known and bends towards it."""
+"""The same over the whole interval, where F is curved."""
+LEAST_POINTS = 4
+"""Thresholds on which a nearly straight line can lie by itself."""
 WARY = 2.0
 """The same for intervals: heaps are likely unless the answers show none."""
 FEW_POINTS = 300
@@ -112,12 +114,15 @@ class Search:
             distance = np.abs(x - (self.start + self.end) / 2)
             keep = distance <= np.sort(distance)[min(2, distance.size - 1)]
         x, shares, variances = x[keep], shares[keep], variances[keep]
-        if self.start <= -1:
-            x, shares, variances = np.r_[-1, x], np.r_[0.0, shares], np.r_[KNOWN, variances]
-        if self.end >= self.grid.last and x[-1] < self.grid.last:
-            x, shares, variances = np.r_[x, self.grid.last], np.r_[shares, 1.0], np.r_[variances, KNOWN]
+        low, high = self.start <= -1, self.end >= self.grid.last
         if preference is None:
-            preference = CURVED if self.start <= -1 or self.end >= self.grid.last else STRAIGHT
+            preference = CURVED if low and high else STRAIGHT
+        # F bends towards its known ends. A nearly straight line leaves them out, unless it would have nothing to lie on.
+        if preference >= CURVED or (low and high) or x.size < LEAST_POINTS:
+            if low:
+                x, shares, variances = np.r_[-1, x], np.r_[0.0, shares], np.r_[KNOWN, variances]
+            if high and x[-1] < self.grid.last:
+                x, shares, variances = np.r_[x, self.grid.last], np.r_[shares, 1.0], np.r_[variances, KNOWN]
         return fit_cumulative(self.grid.place(x), shares, variances, self.grid.place(at), preference)
 
     def _outer(self, deviations: float, preference: float | None) -> tuple[int, int]:
