@@ -117,7 +117,7 @@ class Search:
         low, high = self.start <= -1, self.end >= self.grid.last
         if preference is None:
             preference = CURVED if low and high else STRAIGHT
-        # F bends towards its known ends. A nearly straight line leaves them out, unless it would have nothing to lie on.
+        # F bends towards its known ends: a nearly straight line leaves them out, unless it has nothing else to lie on.
         if preference >= CURVED or (low and high) or x.size < LEAST_POINTS:
             if low:
                 x, shares, variances = np.r_[-1, x], np.r_[0.0, shares], np.r_[KNOWN, variances]
