@@ -18,6 +18,7 @@ __all__ = [
     # Questions and answers.
     "Answer",
     "Choice",
+    "CrossTable",
     "Distribution",
     "Frequency",
     "Groups",
@@ -35,7 +36,9 @@ __all__ = [
     "advise",
     "compare",
     "compare_all",
+    "raked",
     "simulate",
+    "weighted",
     # Mechanisms.
     "Categorical",
     "Certificate",
@@ -88,6 +91,7 @@ if TYPE_CHECKING:
     from discreet.plans.answers import Answer
     from discreet.plans.base import Plan
     from discreet.plans.comparison import compare, compare_all
+    from discreet.plans.cross_table import CrossTable
     from discreet.plans.distribution import Distribution
     from discreet.plans.frequency import Frequency
     from discreet.plans.groups import Groups
@@ -97,6 +101,7 @@ if TYPE_CHECKING:
     from discreet.plans.range_mean import RangeMean, RangeMeans
     from discreet.plans.simulate import simulate
     from discreet.plans.variance import Variance
+    from discreet.plans.weights import raked, weighted
     from discreet.privacy.certificate import Certificate
     from discreet.privacy.entropy import Entropy
     from discreet.tallies import Tally
@@ -120,6 +125,7 @@ else:
         "plans.answers": ("Answer",),
         "plans.base": ("Plan",),
         "plans.comparison": ("compare", "compare_all"),
+        "plans.cross_table": ("CrossTable",),
         "plans.distribution": ("Distribution",),
         "plans.frequency": ("Frequency",),
         "plans.groups": ("Groups",),
@@ -129,6 +135,7 @@ else:
         "plans.range_mean": ("RangeMean", "RangeMeans"),
         "plans.simulate": ("simulate",),
         "plans.variance": ("Variance",),
+        "plans.weights": ("raked", "weighted"),
         "privacy.certificate": ("Certificate",),
         "privacy.entropy": ("Entropy",),
         "tallies": ("Tally",),

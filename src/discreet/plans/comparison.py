@@ -9,10 +9,10 @@ their number before you look at the data.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
@@ -40,6 +40,34 @@ CELLS = 4
 MOST_CATEGORIES = 2048
 """Frequencies of at most this many categories are tested together."""
 OTHER_PEOPLE = "no person is in both groups"
+
+
+class Joint(Protocol):
+    """What several numbers of one tally have in common: their estimates are not independent."""
+
+    def difference(self, first: int, second: int, level: float) -> tuple[float, tuple[float, float]]:
+        """Return the difference of two of them, and its interval."""
+        ...
+
+    def test(self) -> TestResult:
+        """Test that all of them are equal."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PartAnswer(NumberAnswer):
+    """One of several numbers that come from one tally.
+
+    Attributes
+    ----------
+    joint : Joint
+        What they have in common.
+    place : int
+        Which one it is.
+    """
+
+    joint: Joint = field(compare=False)
+    place: int
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -229,6 +257,9 @@ def differ(answers: Mapping[Any, Answer], cells: int = CELLS) -> TestResult:
     for other in listed[1:]:
         _check_pair(listed[0], other)
     numbers = [answer for answer in listed if isinstance(answer, NumberAnswer)]
+    parts = [answer for answer in listed if isinstance(answer, PartAnswer)]
+    if len(parts) == len(listed) and len({id(part.joint) for part in parts}) == 1:
+        return parts[0].joint.test()
     if len(numbers) == len(listed):
         values, errors = zip(*((one.value, standard_error(one)) for one in numbers), strict=True)
         return homogeneity(
@@ -350,7 +381,10 @@ def same_frequencies(answers: Sequence[FrequencyAnswer]) -> TestResult:
 
 
 def _numbers(first: NumberAnswer, second: NumberAnswer, level: float) -> DifferenceAnswer:
-    value, interval = difference(first.value, at_level(first, level), second.value, at_level(second, level))
+    if isinstance(first, PartAnswer) and isinstance(second, PartAnswer) and first.joint is second.joint:
+        value, interval = first.joint.difference(first.place, second.place, level)
+    else:
+        value, interval = difference(first.value, at_level(first, level), second.value, at_level(second, level))
     return DifferenceAnswer(
         value=value,
         interval=interval,
@@ -388,11 +422,17 @@ def _circumstances(answers: Sequence[Answer], level: float) -> dict[str, Any]:
     return {
         "question": f"difference of {answers[0].question}",
         "level": level,
-        "n": sum(answer.n for answer in answers),
+        "n": _people(answers),
         "epsilon": max(answer.epsilon for answer in answers),
         "method": ", ".join(methods),
         "assumed": (*assumed, OTHER_PEOPLE),
     }
+
+
+def _people(answers: Sequence[Answer]) -> int:
+    """Return how many reports there are: those of one tally count once."""
+    tallies = {id(answer.joint if isinstance(answer, PartAnswer) else answer): answer.n for answer in answers}
+    return sum(tallies.values())
 
 
 def _check_pair(first: Answer, second: Answer) -> None:

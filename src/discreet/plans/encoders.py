@@ -71,7 +71,7 @@ from discreet.mechanisms.families import Categorical, Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.rounded import Rounded
 from discreet.plans.row_encoders import MOST_SYMBOLS, NumberOrRefusal, Symbols
-from discreet.plans.rows import Labelled, read_pairs
+from discreet.plans.rows import Codes, Labelled, read_pairs
 
 Domain = Interval | Categories
 """What people hold."""
@@ -446,8 +446,8 @@ class Answers:
 
     def encode(self, values: Any) -> Encoded:
         """Return the combination of each row."""
-        if isinstance(values, Labelled):  # already encoded, one column of codes per answer
-            return Encoded(self._joined(list(np.asarray(values.values).T)))
+        if isinstance(values, Codes):
+            return Encoded(self._joined([values.codes[:, column] for column in self.columns]))
         low, high, codes = 0, 0, []
         is_table = isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] > max(self.columns)
         rows = values if is_table else list(values)

@@ -4,6 +4,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError
 from discreet.plans.base import Plan
+from discreet.plans.cross_table import CrossTable
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import read_domain
 from discreet.plans.frequency import Frequency
@@ -30,6 +31,7 @@ QUESTIONS: dict[str, type[Plan]] = {
     "range-means": RangeMeans,
     "groups": Groups,
     "questionnaire": Questionnaire,
+    "cross-table": CrossTable,
 }
 
 
@@ -70,7 +72,9 @@ def read_plan(values: Any) -> Plan:
         if arguments.pop(key, harmless) != harmless:
             raise DiscreetError(reason)
     for key, value in arguments.items():
-        if key == "domain" or (key == "by" and isinstance(value, dict)):  # the variance's ``by`` is a method
+        if key in ("domain", "first", "second") or (
+            key == "by" and isinstance(value, dict)
+        ):  # the variance's ``by`` is a method
             arguments[key] = read_domain(value)
         elif key == "plan":
             arguments[key] = read_plan(value)

@@ -32,8 +32,21 @@ class Labelled:
         return Labelled(self.codes[index], self.values[index])
 
 
-Rows = AnyArray | Labelled
-"""One entry per person: an array, or labels beside values."""
+@dataclass(frozen=True, eq=False)
+class Codes:
+    """Several answers of each person, already numbered: one row per person, one column per answer."""
+
+    codes: Counts
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, index: Any) -> "Codes":
+        return Codes(self.codes[index])
+
+
+Rows = AnyArray | Labelled | Codes
+"""One entry per person: an array, labels beside values, or several numbered answers."""
 
 
 def read_pairs(pairs: Any, categories: Categories) -> tuple[Counts, list[Any]]:

@@ -12,7 +12,7 @@ from discreet.arrays import AnyArray, Counts, Floats
 from discreet.errors import DiscreetError
 from discreet.plans.assignment import cuts
 from discreet.plans.base import A, Answered, Channel, Plan, Round
-from discreet.plans.encoders import Encoder, column_of
+from discreet.plans.encoders import Answers, Bucket, Encoder, column_of
 from discreet.plans.rows import Labelled, Rows
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
@@ -171,11 +171,23 @@ def _encode(encoder: Encoder, rows: Rows, shares: Floats) -> tuple[AnyArray, flo
     low, high = encoded.clipped_low, encoded.clipped_high
     if not low + high:
         return encoded.inputs, 0.0
-    values = rows.values if isinstance(rows, Labelled) else rows
+    if isinstance(encoder, Answers):
+        return encoded.inputs, float((shares * _outside(encoder, rows)).sum())
+    values: Any = rows.values if isinstance(rows, Labelled) else rows
     place = column_of(encoder)
     column = values if place is None else values[:, place]
     ranked = shares[np.argsort(column)]
     return encoded.inputs, float(ranked[:low].sum() + ranked[len(ranked) - high :].sum())
+
+
+def _outside(encoder: Answers, rows: Any) -> Floats:
+    """Return how many answers of each row are clipped."""
+    counts = np.zeros(len(rows))
+    for column, one in zip(encoder.columns, encoder.encoders, strict=True):
+        if isinstance(one, Bucket):
+            numbers = np.array([row[column] for row in rows], dtype=np.float64)
+            counts += (numbers < one.domain.low) | (numbers > one.domain.high)
+    return counts
 
 
 def _asked(asked: Round, waiting: int, people: int) -> int:

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import AnyArray, Counts
+from discreet.arrays import Counts
 from discreet.domains import Categories, Encoded, Interval
 from discreet.drivers.arrow import compute, pa
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans.base import Plan
+from discreet.plans.cross_table import CrossTable
 from discreet.plans.encoders import Domain, Encoder, column_of
 from discreet.plans.groups import Groups
+from discreet.plans.rows import Codes, Labelled, Rows
 
 Mask = npt.NDArray[np.bool_]
 
@@ -50,7 +52,7 @@ class Values:
     columns : tuple of str
         Names of the columns.
     data : numpy.ndarray
-        Numbers of shape (rows,) or (rows, columns); or the distinct labels.
+        Numbers of shape (rows,) or (rows, columns); or the distinct labels; or labels beside numbers.
     missing : numpy.ndarray of bool
         Which values are missing; shaped like the numbers.
     codes : numpy.ndarray, optional
@@ -60,7 +62,7 @@ class Values:
     """
 
     columns: tuple[str, ...]
-    data: AnyArray
+    data: Rows
     missing: Mask
     codes: Counts | None = None
     groups: Counts | None = None
@@ -92,7 +94,10 @@ class Values:
     def _explain(self, encoder: Encoder, group: Mask | None, first_row: int, error: DomainError) -> str:
         column = self.column_for(encoder)
         if self.codes is None:
-            numbers = self.data if self.data.ndim == 1 else self.data[:, self.columns.index(column)]
+            held = self.data.values if isinstance(self.data, Labelled) else self.data
+            if isinstance(held, Codes):
+                return f"rows from {first_row}: {error}"
+            numbers = held if held.ndim == 1 else held[:, self.columns.index(column)]
             bad = ~np.isfinite(numbers) if group is None else ~np.isfinite(numbers) & group
             if bad.any():
                 return f"column {column!r}, row {first_row + int(np.flatnonzero(bad)[0])}: not a finite number"
@@ -101,13 +106,31 @@ class Values:
 
 def read_question(batch: Any, name: str, plan: Plan, first_row: int = 0) -> Values:
     """Return what a question reads of a batch: its values, and the public groups beside them."""
+    if isinstance(plan, CrossTable):
+        return _read_answers(batch, plan, first_row)
     if not isinstance(plan, Groups):
         return read_values(batch, columns_of(name, plan), plan.question, first_row)
     values = read_question(batch, name, plan.plan, first_row)
     labels = read_values(batch, {plan.name: plan.by}, plan.question, first_row)
     everyone = np.ones(len(labels.missing), dtype=np.bool_)
-    codes = labels.encode(plan.by, everyone, first_row).inputs if labels.data.size else np.zeros(len(everyone), int)
-    return replace(values, groups=np.where(labels.missing, -1, codes))
+    codes = labels.encode(plan.by, everyone, first_row).inputs if len(labels.data) else np.zeros(len(everyone), int)
+    if not plan.private:
+        return replace(values, groups=np.where(labels.missing, -1, codes))
+    return Values((name, plan.name), Labelled(codes, np.asarray(values.data)), values.missing | labels.missing)
+
+
+def _read_answers(batch: Any, plan: CrossTable, first_row: int) -> Values:
+    """Return the numbers of several categories of each row."""
+    codes, missing = [], np.zeros(batch.num_rows, dtype=np.bool_)
+    for column, domain, encoder in zip(plan.names, plan.domains, plan.encoders, strict=True):
+        one = read_values(batch, {column: domain}, plan.question, first_row)
+        here = ~one.missing
+        found = np.zeros(batch.num_rows, dtype=np.int64)
+        if here.any():
+            found[here] = one.encode(encoder, here, first_row).inputs
+        codes.append(found)
+        missing |= one.missing
+    return Values(plan.names, Codes(np.column_stack(codes)), missing)
 
 
 def read_values(batch: Any, columns: Mapping[str, Domain], question: str, first_row: int = 0) -> Values:

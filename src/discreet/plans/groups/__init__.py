@@ -2,5 +2,6 @@
 
 from discreet.plans.groups.answer import GroupsAnswer
 from discreet.plans.groups.plan import Groups
+from discreet.plans.groups.secret import SecretGroupsAnswer
 
-__all__ = ["Groups", "GroupsAnswer"]
+__all__ = ["Groups", "GroupsAnswer", "SecretGroupsAnswer"]

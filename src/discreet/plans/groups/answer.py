@@ -119,7 +119,7 @@ class GroupsAnswer(Answer):
     def simultaneous(self) -> "GroupsAnswer":
         """Return the same numbers with intervals that hold for all groups together."""
         numbers = self.numbers("simultaneous intervals")
-        each = self.level ** (1 / len(numbers))  # Sidak: groups are independent of each other
+        each = self.level ** (1 / len(numbers))  # Šidák: never too small, whatever the correlation
         made: dict[Any, Answer] = {
             label: replace(one, interval=at_level(one, each), ends=None, family=len(numbers))
             for label, one in numbers.items()

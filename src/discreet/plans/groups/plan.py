@@ -1,4 +1,4 @@
-"""Groups: a question asked by group, with labels that the collector knows.
+"""Groups: a question asked by group, with labels that the collector knows or with secret ones.
 
 Every group is asked with the same mechanism, in channels of its own: ``Round.by`` says that a person's public label,
 and not chance, decides which group's channels they answer. So each group has its own tally wherever channels have
@@ -6,22 +6,40 @@ theirs: in simulations, files, frames, Spark, Dask and streams alike. Later roun
 because one mechanism for all keeps groups comparable, and an empty group cannot stop a round.
 
 A public label travels beside the report and is *not* private. Keep groups so large that a label identifies nobody.
+
+With ``private=True`` the label is secret too. A person's report is that of an oracle over the cells (group, knot), the
+number rounded at random to a knot of its own group: one report, the whole epsilon. `discreet.plans.groups.design`
+chooses the number of knots, `discreet.estimation.secret_groups` decodes. A secret label is dear: for the same error it
+needs about as many times more people as there are groups.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
-from discreet.domains import Categories
+import numpy as np
+
+from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError, MissingExtra
+from discreet.estimation.secret_groups import Cells
+from discreet.mechanisms.shapes.rounded import Rounded
 from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
+from discreet.plans.encoders import MOST_LEVELS, GroupValue
 from discreet.plans.groups.answer import GroupsAnswer
+from discreet.plans.groups.design import GUESSED_MEAN, GUESSED_SPREAD, Design, best_design, group_oracle
+from discreet.plans.groups.secret import Circumstances, SecretGroups, SecretGroupsAnswer, secret_answer
+from discreet.plans.mean import Mean
+from discreet.plans.mean.plan import best_mean_mechanism
+from discreet.plans.options import check_options, check_whole, given
 from discreet.plans.rows import Labelled, Rows, read_pairs
 from discreet.tallies import Tally
 
 PUBLIC_LABEL = "the group travels beside each report: it is public, and only the value is private"
+HOMES = {"private=True": ("levels", "k"), "private=False": ()}
+"""Options that only secret groups have."""
 MOST_GROUPS = 1 << 12
 """The most groups of one plan."""
 
@@ -35,8 +53,15 @@ class Groups(Plan[GroupsAnswer]):
         What is asked in each group.
     by : Categories
         The groups. People hold rows (label, value); a label that is none of these is refused.
+    private : bool
+        Whether the label is secret as well. Only the plan of a `Mean` can be asked so; its domain, epsilon and level
+        count, not its mechanism.
     name : str
         Name of the groups: of their column in files and frames, and in results.
+    levels : int, optional
+        With ``private``: knots per group to which numbers are rounded, from 2; chosen by exact cost unless given.
+    k : int, optional
+        With ``private``: number of cells in a report; chosen by exact cost unless given.
 
     Examples
     --------
@@ -51,7 +76,16 @@ class Groups(Plan[GroupsAnswer]):
 
     question = "groups"
 
-    def __init__(self, plan: Plan, by: Categories, *, name: str = "group") -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        by: Categories,
+        private: bool = False,
+        *,
+        name: str = "group",
+        levels: int | None = None,
+        k: int | None = None,
+    ) -> None:
         if not isinstance(plan, Plan) or isinstance(plan, Groups):
             raise DiscreetError(f"plan must be a question such as Mean(…), not {plan!r}")
         super().__init__(plan.epsilon, plan.level)
@@ -63,19 +97,70 @@ class Groups(Plan[GroupsAnswer]):
             raise DiscreetError("by must have labels that differ as texts")
         if not isinstance(name, str) or not name:
             raise DiscreetError(f"name must be the name of the groups' column, not {name!r}")
-        self.plan, self.by, self.name = plan, by, name
+        if not isinstance(private, bool):
+            raise DiscreetError(f"private must be True or False, not {private!r}")
+        self.plan, self.by, self.private, self.name = plan, by, private, name
+        self._options = given(levels=levels, k=k)
+        check_options("private=True" if private else "private=False", self._options, HOMES)
+        if not private:
+            return
+        if not isinstance(plan, Mean):
+            raise DiscreetError(f"plan of secret groups must be a Mean, not {plan!r}; CrossTable asks two categories")
+        if levels is not None:
+            check_whole("levels", levels, 2, MOST_LEVELS)
+        if k is not None:
+            check_whole("k", k, 1, by.size * (levels or 2) - 1)
 
     @property
     def method(self) -> str:  # type: ignore[override]
-        """How the question is answered in each group."""
-        return self.plan.method
+        """How the question is answered: that of the plan in each group, or the oracle over secret groups."""
+        return self._mechanism.oracle.name if self.private else self.plan.method
+
+    @cached_property
+    def design(self) -> Design:
+        """With ``private``: knots per group, cells per report, and what they cost."""
+        return best_design(self.epsilon, self.by.size, **self._options)
+
+    @cached_property
+    def _mechanism(self) -> Rounded:
+        return group_oracle(self.epsilon, self.by.size, self.design)
+
+    def people_for(self, error: float) -> dict[str, int]:
+        """Return how many people a standard error of every group's mean needs, with secret and with public labels.
+
+        Groups are taken as equally large, and their numbers as spread over a half of the domain.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> wage = dc.Mean(dc.Interval(0, 100), epsilon=1, method="duchi")
+        >>> dc.Groups(wage, dc.Categories(range(51)), private=True).people_for(error=2.5)
+        {'secret': 9427..., 'public': 9...}
+        """
+        if not isinstance(self.plan, Mean):
+            raise DiscreetError("people are counted for means by group")
+        if not error > 0:
+            raise DiscreetError(f"error must be a positive number, not {error!r}")
+        wanted, groups = (2 * error / self.plan.domain.width) ** 2, self.by.size
+        source = best_mean_mechanism(self.epsilon)
+        public = (source.worst_case_variance + (1 - GUESSED_MEAN**2) * GUESSED_SPREAD) * groups
+        secret = best_design(self.epsilon, groups).cost * groups**2
+        return {"secret": math.ceil(secret / wanted), "public": math.ceil(public / wanted)}
 
     def arguments(self) -> dict[str, Any]:
-        """Return the constructor's arguments."""
-        return {"plan": self.plan.to_dict(), "by": self.by.to_dict(), "name": self.name}
+        """Return the constructor's arguments; what was chosen for secret groups is written out."""
+        chosen = {"levels": self.design.levels, "k": self.design.k} if self.private else {}
+        return {
+            "plan": self.plan.to_dict(),
+            "by": self.by.to_dict(),
+            "private": self.private,
+            "name": self.name,
+        } | chosen
 
     def expecting(self, people: int) -> Self:
         """Return the plan for this many people in all groups."""
+        if self.private:
+            return self
         return type(self)(self.plan.expecting(people), self.by, name=self.name)
 
     def read_rows(self, values: Any) -> Rows:
@@ -84,12 +169,15 @@ class Groups(Plan[GroupsAnswer]):
             return values
         codes, held = read_pairs(values, self.by)
         inner = self.plan.read_rows(held)
-        if isinstance(inner, Labelled):
+        if not isinstance(inner, np.ndarray):
             raise DiscreetError("plan must be a question about one value")
         return Labelled(codes, inner)
 
     def round(self, history: History) -> Round | None:
-        """Return the next round of the question, in channels of their own for each group."""
+        """Return the next round of the question; public groups have channels of their own."""
+        if self.private:
+            encoder = GroupValue(self.by, _domain(self.plan), self.design.levels)
+            return None if history else Round(1, (Channel("all", self._mechanism, encoder),))
         asked = self.plan.round([_together(answered) for answered in history])
         if asked is None:
             return None
@@ -100,13 +188,15 @@ class Groups(Plan[GroupsAnswer]):
 
     def estimate(self, history: History) -> GroupsAnswer:
         """Return the answer of each group that has enough reports."""
-        return self._answered(history, self.plan.estimate)
+        return self._secret(history) if self.private else self._answered(history, self.plan.estimate)
 
     def watch(self, history: History, people: int) -> GroupsAnswer:
         """Return the answers with intervals that hold however often one looks; see `Plan.watch`.
 
         Each group is expected to have the same number of people. Where it has not, its interval is wider.
         """
+        if self.private:
+            return super().watch(history, people)
         each = max(1, checked_people(people) // self.by.size)
         return self._answered(history, partial(self.plan.watch, people=each))
 
@@ -140,6 +230,37 @@ class Groups(Plan[GroupsAnswer]):
             details={"n": counts},
             interval_kind=first.interval_kind,
         )
+
+    def _secret(self, history: History) -> SecretGroupsAnswer:
+        """Return sizes and means of secret groups."""
+        channel, tally = self.only(history)
+        oracle, encoder = channel.mechanism, channel.encoder
+        if not isinstance(oracle, Rounded) or not isinstance(encoder, GroupValue):
+            raise DiscreetError(f"secret groups need a channel for (label, number), not {oracle.name} with {encoder!r}")
+        if tally.n < 2:
+            raise DiscreetError(f"group means with their intervals need at least 2 reports, not {tally.n}")
+        counts = oracle.support_counts(tally)
+        cells = Cells.of(counts, tally.n, oracle.p, oracle.q, oracle.pair_law, encoder.groups.size)
+        needed = self.people_for(1.0)
+        about = Circumstances(
+            level=self.level,
+            n=tally.n,
+            epsilon=self.epsilon,
+            method=f"{encoder.levels} knots, {oracle.oracle.name}",
+            assumed=(
+                f"values outside {encoder.domain} count as its nearest end, within their group",
+                "people are a random sample: intervals are for the means of the population they were drawn from",
+                f"keeping the label secret needs about {needed['secret'] / needed['public']:.2g} times as many people "
+                "as a public label",
+            ),
+        )
+        return secret_answer(SecretGroups(cells, oracle, encoder.domain), encoder.groups.labels, self.name, about)
+
+
+def _domain(plan: Plan) -> Interval:
+    """Return the interval of a mean."""
+    assert isinstance(plan, Mean)  # the constructor has seen to it
+    return plan.domain
 
 
 def _key(label: Any, key: str) -> str:
