@@ -9,6 +9,7 @@ except a mean, whose worst case is known.
 from discreet.advice.ask import EPSILONS, advise, epsilon_needed, error_curve
 from discreet.advice.base import Advice, Option
 from discreet.advice.exact import knots_prior
+from discreet.advice.groups import people_to_compare
 from discreet.advice.plot import plot_errors
 from discreet.advice.population import SHAPES, Population
 from discreet.advice.questionnaire import SurveyAdvice
@@ -26,6 +27,7 @@ __all__ = [
     "epsilon_needed",
     "error_curve",
     "knots_prior",
+    "people_to_compare",
     "plot_errors",
     "second_round",
 ]

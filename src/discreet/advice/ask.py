@@ -12,6 +12,7 @@ from discreet.advice.base import Advice, Option
 from discreet.advice.candidates import MOST_PEOPLE, Ask, Candidate, ask, check_error, check_people
 from discreet.advice.exact import mean_candidates, means_candidates, two_round_candidates
 from discreet.advice.frequencies import frequency_candidates
+from discreet.advice.groups import group_candidates
 from discreet.advice.questionnaire import SurveyAdvice, advise_survey
 from discreet.advice.ranges import range_candidates
 from discreet.advice.rehearsal import (
@@ -47,6 +48,7 @@ MEASURES = {
     "distribution": "expected Wasserstein distance to the distribution in the population",
     "variance": "root mean square error, sampling of people included",
     "range-mean": "root mean square error, sampling of people included",
+    "groups": "standard error of one group's mean, sampling of people included, if groups are equally large",
 }
 CANDIDATES: dict[str, tuple[Callable[[Ask], list[Candidate]], ...]] = {
     "mean": (mean_candidates,),
@@ -55,6 +57,7 @@ CANDIDATES: dict[str, tuple[Callable[[Ask], list[Candidate]], ...]] = {
     "distribution": (distribution_candidates,),
     "variance": (two_round_candidates, variance_candidates),
     "range-mean": (range_candidates,),
+    "groups": (group_candidates,),
 }
 
 
@@ -82,6 +85,8 @@ def advise(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    groups: int | None = None,
+    private: bool = False,
 ) -> Advice: ...
 
 
@@ -104,14 +109,16 @@ def advise(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    groups: int | None = None,
+    private: bool = False,
 ) -> Advice | SurveyAdvice:
     """Rank the methods for a question, or tell what the margins of a questionnaire cost.
 
     Parameters
     ----------
     question : str or Questionnaire
-        "mean", "means", "frequency", "distribution", "variance" or "range-mean"; or a questionnaire, for which nothing
-        else is needed.
+        "mean", "means", "frequency", "distribution", "variance", "range-mean" or "groups" (means by group); or a
+        questionnaire, for which nothing else is needed.
     epsilon : float
         Privacy of each person.
     people : int
@@ -142,6 +149,11 @@ def advise(
     rounds : int, optional
         How many rounds the collection may take; any number unless given. `Advice.second_round` says what a second one
         would gain.
+    groups : int, optional
+        Number of groups, taken as equally large: groups.
+    private : bool
+        Whether a person's group is secret as well: groups. It then takes about as many times more people as there are
+        groups.
 
     Examples
     --------
@@ -163,7 +175,7 @@ def advise(
         raise DiscreetError("epsilon must be given: the privacy of each person, such as 1")
     asked = ask(
         question, epsilon, domain=domain, size=size, low=low, high=high, bins=bins, prior=prior, shape=shape,
-        sample=sample, level=level, rounds=rounds,
+        sample=sample, level=level, rounds=rounds, groups=groups, private=private,
     )  # fmt: skip
     people = check_people(people)
     wanted = check_error(error)
@@ -203,6 +215,9 @@ def _open(asked: Ask, methods: Sequence[str] | None) -> list[Candidate]:
 def _basis(asked: Ask) -> str:
     if asked.population is not None:
         return asked.population.name
+    if asked.question == "groups":
+        label = "secret" if asked.private else "public"
+        return f"{asked.groups} groups of equal size with {label} labels"
     if asked.question == "frequency":
         return "people spread as Zipf's law" if asked.shares is None else "people spread as the prior"
     return "worst case over inputs"

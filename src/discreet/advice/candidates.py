@@ -22,6 +22,8 @@ from discreet.plans.options import check_choice, check_whole
 from discreet.plans.registry import read_plan
 from discreet.privacy.exact import check_epsilon
 
+QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "groups")
+"""The questions that advice knows."""
 MOST_PEOPLE = 10**12
 Law = Callable[[int], tuple[float, float]]
 """The error and the margin for a number of people."""
@@ -43,6 +45,10 @@ class Ask:
         How many rounds the collection may take; any number if None.
     shares : numpy.ndarray or None
         The expected frequency of each category; None if nothing is known about them.
+    groups : int
+        Number of groups, for a question by group.
+    private : bool
+        Whether the group is secret as well.
     """
 
     question: str
@@ -56,6 +62,8 @@ class Ask:
     is_guess: bool = False
     rounds: int | None = None
     shares: Floats | None = None
+    groups: int = 0
+    private: bool = False
 
     @property
     def domain(self) -> Interval:
@@ -70,6 +78,14 @@ class Ask:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan's JSON-ready values, without a method."""
         found: dict[str, Any] = {"question": self.question, "epsilon": self.epsilon, "level": self.level}
+        if self.question == "groups":
+            mean = found | {"question": "mean", "domain": self.domain.to_dict()}
+            return {
+                "question": "groups",
+                "plan": mean,
+                "by": {"labels": list(range(self.groups))},
+                "private": self.private,
+            }
         if self.categories is not None:
             found["domain"] = self.categories.to_dict()
         elif self.question == "means":
@@ -146,6 +162,8 @@ def ask(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    groups: int | None = None,
+    private: bool = False,
 ) -> Ask:
     """Check a question; the arguments are those of `discreet.advise`."""
     epsilon = check_epsilon(epsilon)
@@ -153,7 +171,12 @@ def ask(
         check_whole("rounds", rounds, 1)
     if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise DiscreetError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
-    check_choice("question", question, ("mean", "means", "frequency", "distribution", "variance", "range-mean"))
+    check_choice("question", question, QUESTIONS)
+    if question == "groups":
+        if groups is None:
+            raise DiscreetError("groups needs groups=…, how many there are")
+        check_whole("groups", groups, 2, 1 << 12)
+        return Ask(question, epsilon, level, _intervals(question, domain), groups=groups, private=bool(private))
     if sum(given is not None for given in (prior, shape, sample)) > 1:
         raise DiscreetError("prior, shape and sample all say how values are spread; give only one of them")
     if question == "frequency":

@@ -10,6 +10,7 @@ from discreet.cli import (
     budget,
     campaign,
     certify,
+    compare,
     demo,
     describe,
     estimate,
@@ -24,8 +25,8 @@ from discreet.cli.common import app
 __all__ = ["app", "main"]
 
 VERBS = (
-    demo, mechanisms, describe, advise, privatize, estimate, certify, audit, budget, serve, campaign, verify_page,
-    plugins,
+    demo, mechanisms, describe, advise, privatize, estimate, compare, certify, audit, budget, serve, campaign,
+    verify_page, plugins,
 )  # fmt: skip
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 

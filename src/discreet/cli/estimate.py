@@ -38,6 +38,7 @@ def estimate(
     Several files of the same collection are counted together.
     """
     from discreet.drivers.files import estimate_file
+    from discreet.plans.groups import GroupsAnswer
 
     with Rows("Counting reports") as told:
         answers = estimate_file(*files, progress=told)
@@ -51,6 +52,8 @@ def estimate(
         out.print()
         out.print(f"[bold cyan]{column}[/bold cyan]  {answer.question}", highlight=False)
         _show(out, answer, top)
+        if isinstance(answer, GroupsAnswer) and len(answer) > 1:
+            out.print(f"Test: {answer.differ()}")
         out.print(f"[dim]{thousands(answer.n)} {answer.counted}, ε = {answer.epsilon:g}, {answer.method}[/dim]")
         for sentence in answer.assumed:
             out.print(f"[dim]· {sentence}[/dim]")

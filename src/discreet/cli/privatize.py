@@ -30,6 +30,8 @@ def register(app: typer.Typer) -> None:
             "--epsilon 1 --out reports.parquet",
             "discreet privatize data.parquet --question wage:mean:0:500000 --question age:mean:0:120 "
             "--budget sample --epsilon 1 --out reports.parquet",
+            "discreet privatize data.csv --column wage --ask mean --low 0 --high 500000 --by state=Ohio,Utah,Iowa "
+            "--epsilon 1 --out reports.parquet",
             "discreet estimate reports.parquet",
         ),
     )(privatize)
@@ -72,6 +74,17 @@ def privatize(
     option: Annotated[
         list[str] | None, typer.Option(help="Another option of the plan; may be repeated.", metavar="KEY=VALUE")
     ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask every question by group: the groups' column and labels, or @FILE with one per line. Labels are "
+            "public and stay beside the reports.",
+            metavar="COLUMN=LABELS",
+        ),
+    ] = None,
+    secret_groups: Annotated[
+        bool, typer.Option("--secret-groups", help="With --by and a mean: the group is secret as well.")
+    ] = False,
     budget: Annotated[
         str,
         typer.Option(help="split: everyone answers every question; sample: one question each, at full epsilon."),
@@ -108,6 +121,7 @@ def privatize(
         options=options,
         budget=budget,
     )
+    plans = by_group(plans, by, secret_groups)
     with Rows("Privatising") as told:
         summary = privatize_file(
             file, out, plans, budget=budget, epsilon=epsilon, missing=missing, overwrite=force, progress=told
@@ -195,6 +209,22 @@ def read_questions(
     rational(epsilon)
     each = split(epsilon, 1 if budget == "sample" else len(asked))
     return {column: read_plan({"epsilon": each} | values) for column, values in asked.items()}
+
+
+def by_group(plans: "dict[str, Plan]", by: str | None, is_secret: bool) -> "dict[str, Plan]":
+    """Return the plans asked by group, if groups are given as COLUMN=LABELS."""
+    from discreet.domains import Categories
+    from discreet.plans.groups import Groups
+
+    if by is None:
+        if is_secret:
+            raise DiscreetError("--secret-groups needs --by: give the groups, such as --by state=Ohio,Utah")
+        return plans
+    column, equals, labels = by.partition("=")
+    if not column or not equals:
+        raise DiscreetError(f"--by must look like state=Ohio,Utah or state=@FILE, not {by!r}")
+    groups = Categories(_labels(labels))
+    return {name: Groups(plan, groups, is_secret, name=column) for name, plan in plans.items()}
 
 
 def _put(asked: dict[str, dict[str, Any]], column: str, values: dict[str, Any]) -> None:

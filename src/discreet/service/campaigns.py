@@ -21,6 +21,8 @@ from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import check_width
 from discreet.plans.base import Round
+from discreet.plans.cross_table import CrossTable
+from discreet.plans.groups import Groups
 from discreet.plans.questionnaire import Questionnaire
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
@@ -70,10 +72,13 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
-        if first.by is not None:
-            raise DiscreetError("a campaign cannot ask public groups yet; start one campaign per group, or use files")
         if isinstance(made, Questionnaire):
             raise DiscreetError("a campaign cannot ask a questionnaire yet; start one campaign per question")
+        if isinstance(made, (Groups, CrossTable)):
+            raise DiscreetError(
+                "a campaign asks one question of everybody; it cannot ask by group or for two answers yet. Start one "
+                "campaign per group, or use files"
+            )
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,

@@ -181,7 +181,9 @@ def secret_answer(joint: SecretGroups, labels: tuple[Any, ...], name: str, about
         **about.fields(),
     )
     spread = np.array([[one.value, one.details["standard_error"]] for one in answer.pooled.values()])
-    weak = bool(len(labels) > 1 and np.sqrt(np.square(spread[:, 1]).mean()) > spread[:, 0].std())
+    # The spread of the true means is that of the pooled ones and their uncertainty together: if it is nearly all
+    # uncertainty, the table shows noise.
+    weak = bool(np.sqrt(np.square(spread[:, 1]).mean()) > 2 * spread[:, 0].std())
     answer.details["overall_says_more"] = weak
     return replace(answer, assumed=(*answer.assumed, OVERALL_SAYS_MORE)) if weak else answer
 
