@@ -151,7 +151,7 @@ def test_the_interval_of_the_association_covers(strength):
 
 
 def test_cells_and_margins_have_the_stated_errors():
-    for margins, cell, margin in ((False, 3.25, 10.4), (True, 9.73, 5.19)):
+    for margins, cell, margin in ((False, 3.25, 10.4), (True, 6.49, 5.19)):  # the margins help the cells too
         plan = dc.CrossTable(*FOUR, 1.0, margins=margins)
         random = np.random.default_rng(5)
         flat = np.full((4, 4), 1 / 16)

@@ -79,15 +79,23 @@ def noncentral_below(x: float, degrees: float, noncentrality: float) -> float:
     >>> round(noncentral_below(10.0, 3.0, 4.0), 4)
     0.7759
     """
-    half = noncentrality / 2
+    half, y = noncentrality / 2, x / 2
+    if half <= 0 or y <= 0:
+        return float(gamma_probabilities(degrees / 2, np.array([y]))[0][0])
     reach = int(10 * math.sqrt(half) + 30)
-    first = max(0, int(half) - reach)
-    total = 0.0
-    for j in range(first, int(half) + reach + 1):
-        weight = math.exp(j * math.log(half) - half - math.lgamma(j + 1)) if half > 0 else float(j == 0)
-        if weight > 1e-18:
-            total += weight * float(gamma_probabilities(degrees / 2 + j, np.array([x / 2]))[0][0])
-    return total
+    j = np.arange(max(0, int(half) - reach), int(half) + reach + 1)
+    weights = np.exp(j * math.log(half) - half - _log_gamma(j[0] + 1.0, j.size))
+    # P(a, y) = P(a + 1, y) + y^a e^-y / Gamma(a + 1), from the largest a down: only positive terms are added.
+    shapes = degrees / 2 + j
+    last = float(gamma_probabilities(float(shapes[-1]), np.array([y]))[0][0])
+    terms = np.exp(shapes * math.log(y) - y - _log_gamma(float(shapes[0]) + 1.0, j.size))
+    below = last + np.concatenate([np.cumsum(terms[-2::-1])[::-1], [0.0]])
+    return float(weights @ below)
+
+
+def _log_gamma(first: float, count: int) -> Floats:
+    """Return the logarithms of Gamma(first), Gamma(first + 1), …"""
+    return np.asarray(math.lgamma(first) + np.concatenate([[0.0], np.cumsum(np.log(first + np.arange(count - 1)))]))
 
 
 def _noncentrality(x: float, degrees: float, probability: float) -> float:
@@ -167,6 +175,26 @@ def combine(
     """
     gain = np.linalg.solve(sums @ spread @ sums.T + margins_spread, sums @ spread).T
     return np.asarray(cells + gain @ (margins - sums @ cells)), np.asarray(spread - gain @ sums @ spread)
+
+
+def large_enough(margin: Floats, spread: Floats, least: float) -> npt.NDArray[np.bool_]:
+    """Return which categories of a margin are kept when small ones are merged.
+
+    Those below ``least`` standard errors are merged. If they are below it even together, the next smallest category
+    joins them, and so on while two or more are left.
+
+    Parameters
+    ----------
+    margin, spread : numpy.ndarray
+        The estimated margin and its covariance.
+    """
+    keep = margin > least * np.sqrt(np.diag(spread))
+    while not keep.all() and keep.sum() > 1:
+        rest = ~keep
+        if margin[rest].sum() > least * math.sqrt(max(float(spread[np.ix_(rest, rest)].sum()), 0.0)):
+            break
+        keep[np.flatnonzero(keep)[margin[keep].argmin()]] = False
+    return np.asarray(keep)
 
 
 def merging(keep: npt.NDArray[np.bool_]) -> Floats:

@@ -13,7 +13,7 @@ from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.comparing import TestResult
 from discreet.estimation.simplex import norm_sub
-from discreet.estimation.tables import cramer, fitted, independence, known_margins, merging
+from discreet.estimation.tables import cramer, fitted, independence, known_margins, large_enough, merging
 from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, leading, normal_interval
 
 if TYPE_CHECKING:
@@ -87,6 +87,12 @@ class CrossTableAnswer(Answer):
             return own
         return self.n * known_margins(self.raw, self.n, lambda _: own, *self.known)[1]
 
+    @property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """The matrices that add the cells to both margins."""
+        rows, columns = self.raw.shape
+        return np.repeat(np.eye(rows), columns, axis=1), np.tile(np.eye(columns), rows)
+
     @cached_property
     def cells(self) -> TableFrequencies:
         """The frequency of each combination, by (first, second); as ``cells()``, the table as text."""
@@ -96,14 +102,12 @@ class CrossTableAnswer(Answer):
     @cached_property
     def rows(self) -> TableFrequencies:
         """The frequencies of the first side; as ``rows()``, one dict per cell."""
-        sums = np.repeat(np.eye(self.raw.shape[0]), self.raw.shape[1], axis=1)
-        return self._frequencies(self.labels[0], sums, self._rows)
+        return self._frequencies(self.labels[0], self._sums[0], self._rows)
 
     @cached_property
     def columns(self) -> FrequencyAnswer:
         """The frequencies of the second side."""
-        sums = np.tile(np.eye(self.raw.shape[1]), self.raw.shape[0])
-        return self._frequencies(self.labels[1], sums, self._rows)
+        return self._frequencies(self.labels[1], self._sums[1], self._rows)
 
     def _frequencies(self, labels: tuple[Any, ...], sums: Floats, listing: Callable[[], list[Any]]) -> TableFrequencies:
         """Return sums of cells as frequencies of their own."""
@@ -164,9 +168,9 @@ class CrossTableAnswer(Answer):
         margin is not positive, V cannot be said: its value is not a number, and its interval everything.
         """
         maps = []
-        for margin in (self.rows, self.columns):
-            keep = margin.raw > self.merge * margin.standard_errors
-            maps.append(merging(keep) if keep.sum() >= 1 else np.eye(keep.size))
+        for margin, sums in ((self.rows.raw, self._sums[0]), (self.columns.raw, self._sums[1])):
+            keep = large_enough(margin, sums @ self._spread @ sums.T, self.merge)
+            maps.append(merging(keep) if keep.any() else np.eye(keep.size))
         both = np.kron(maps[0], maps[1])
         person = both @ self.person(norm_sub(self.raw.ravel())) @ both.T
         table = maps[0] @ self.raw @ maps[1].T
