@@ -35,7 +35,7 @@ def weighted(answers: GroupsAnswer | Mapping[Any, Answer], shares: Mapping[Any, 
     >>> plan = dc.Groups(dc.Mean(dc.Interval(0, 100), epsilon=2, method="duchi"), by=dc.Categories(["young", "old"]))
     >>> answer = dc.simulate(plan, [("young", 20.0)] * 9000 + [("old", 60.0)] * 1000, seed=1)
     >>> dc.weighted(answer, shares={"young": 0.5, "old": 0.5})
-    <weighted mean: 39.8 ± 2.1 (95%); 10000 reports, epsilon 2, duchi>
+    <weighted mean: 39.6 ± 2.1 (95%); 10000 reports, epsilon 2, duchi>
     """
     numbers = _numbers(answers)
     if set(shares) != set(numbers):
@@ -73,7 +73,7 @@ def raked(answers: GroupsAnswer | Mapping[Any, Answer], margins: Sequence[Mappin
     >>> rows = [(cell, 20.0 + 20 * i) for i, cell in enumerate(cells) for _ in range(2000 + 500 * i)]
     >>> answer = dc.simulate(plan, rows, seed=1)
     >>> dc.raked(answer, margins=[{"f": 0.5, "m": 0.5}, {"young": 0.4, "old": 0.6}])
-    <raked mean: 52.1 ± 1.3 (95%); 11000 reports, epsilon 2, duchi>
+    <raked mean: 50.9 ± 1.2 (95%); 11000 reports, epsilon 2, duchi>
     """
     numbers = _numbers(answers)
     if not margins:

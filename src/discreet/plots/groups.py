@@ -96,6 +96,7 @@ def differences(
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(what)
     space_thousands(axes)
+    axes.locator_params(axis="x", nbins=4)  # negative numbers are wide
     return figure
 
 

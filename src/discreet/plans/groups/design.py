@@ -58,7 +58,7 @@ def cost(epsilon: float, groups: int, knot_law: Floats, k: int | Counts, share: 
     Examples
     --------
     >>> round(float(cost(1.0, 51, np.array([0.25, 0.75]), 27, 1 / 51)[0]), 4)
-    9.0617
+    9.0618
     """
     levels = knot_law.size
     p, q, own, other = (part[:, None] for part in subset_law(epsilon, groups * levels, k))

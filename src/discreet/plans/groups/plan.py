@@ -135,7 +135,7 @@ class Groups(Plan[GroupsAnswer]):
         >>> import discreet as dc
         >>> wage = dc.Mean(dc.Interval(0, 100), epsilon=1, method="duchi")
         >>> dc.Groups(wage, dc.Categories(range(51)), private=True).people_for(error=2.5)
-        {'secret': 9427..., 'public': 9...}
+        {'secret': 9427431, 'public': 85291}
         """
         if not isinstance(self.plan, Mean):
             raise DiscreetError("people are counted for means by group")
