@@ -296,3 +296,29 @@ def test_the_fit_pools_a_straight_curve_and_doubts_a_rough_one():
     assert rough.deviation[0] > 10 * straight.deviation[0]
     assert rough.roughness > 10 * straight.roughness
     assert isotonic(np.array([3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0, 1.0])).tolist() == [2, 2, 2, 4]
+
+
+@pytest.mark.needs("scipy")
+def test_a_distribution_names_the_search_that_needs_fewer_people():
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=1, bins=32), EVEN, seed=1, people=100_000)
+    median = answer.quantile(0.5)
+    needed = median.details["people_by_search"]
+    assert 1000 < needed < 80_000
+    assert any(
+        "a search for this quantile alone (Quantile) would need about" in sentence for sentence in median.assumed
+    )
+
+
+@pytest.mark.needs("scipy")
+def test_advice_for_quantiles_and_learnt_ranges():
+    advice = dc.advise("quantile", 1, 100_000, domain=DOMAIN, shape="even", q=0.5)
+    assert [option.method for option in advice] == ["threshold-search", "threshold-search/3", "threshold-search/2"]
+    assert advice.best.error == pytest.approx(1.3 * 1000 * rank_error(1, 0.5, 100_000), rel=0.05)
+    errors, _ = runs(advice.plan(), EVEN, 100_000, 20)
+    assert float(np.sqrt(np.mean(errors**2))) * 1000 < 1.6 * advice.best.error
+    with pytest.raises(dc.DiscreetError, match="q belongs to a quantile; a mean has none"):
+        dc.advise("mean", 1, 1000, q=0.5)
+    wide = dc.advise("mean", 1, 100_000, domain=dc.Interval(0, 1_000_000), sample=EXPONENTIAL * 100)
+    learnt = next(option for option in wide if option.method == "learnt-range")
+    assert learnt.error < wide.best.error / 5
+    assert wide.plan(learnt).to_dict()["range"] == "learn"

@@ -23,6 +23,7 @@ from discreet.advice.rehearsal import (
     variance_candidates,
 )
 from discreet.advice.second_round import gain_of
+from discreet.advice.thresholds import learnt_candidates, quantile_candidates
 from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
@@ -49,15 +50,17 @@ MEASURES = {
     "variance": "root mean square error, sampling of people included",
     "range-mean": "root mean square error, sampling of people included",
     "groups": "standard error of one group's mean, sampling of people included, if groups are equally large",
+    "quantile": "root mean square error of the quantile, sampling of people included",
 }
 CANDIDATES: dict[str, tuple[Callable[[Ask], list[Candidate]], ...]] = {
-    "mean": (mean_candidates,),
+    "mean": (mean_candidates, learnt_candidates),
     "means": (means_candidates,),
     "frequency": (frequency_candidates,),
     "distribution": (distribution_candidates,),
     "variance": (two_round_candidates, variance_candidates),
     "range-mean": (range_candidates,),
     "groups": (group_candidates,),
+    "quantile": (quantile_candidates,),
 }
 
 
@@ -87,6 +90,7 @@ def advise(
     rounds: int | None = None,
     groups: int | None = None,
     private: bool = False,
+    q: float | None = None,
 ) -> Advice: ...
 
 
@@ -111,14 +115,15 @@ def advise(
     rounds: int | None = None,
     groups: int | None = None,
     private: bool = False,
+    q: float | None = None,
 ) -> Advice | SurveyAdvice:
     """Rank the methods for a question, or tell what the margins of a questionnaire cost.
 
     Parameters
     ----------
     question : str or Questionnaire
-        "mean", "means", "frequency", "distribution", "variance", "range-mean" or "groups" (means by group); or a
-        questionnaire, for which nothing else is needed.
+        "mean", "means", "frequency", "distribution", "variance", "range-mean", "quantile" or "groups" (means by group);
+        or a questionnaire, for which nothing else is needed.
     epsilon : float
         Privacy of each person.
     people : int
@@ -154,6 +159,8 @@ def advise(
     private : bool
         Whether a person's group is secret as well: groups. It then takes about as many times more people as there are
         groups.
+    q : float, optional
+        Which quantile, 0.5 unless given: quantile.
 
     Examples
     --------
@@ -175,7 +182,7 @@ def advise(
         raise DiscreetError("epsilon must be given: the privacy of each person, such as 1")
     asked = ask(
         question, epsilon, domain=domain, size=size, low=low, high=high, bins=bins, prior=prior, shape=shape,
-        sample=sample, level=level, rounds=rounds, groups=groups, private=private,
+        sample=sample, level=level, rounds=rounds, groups=groups, private=private, q=q,
     )  # fmt: skip
     people = check_people(people)
     wanted = check_error(error)
@@ -315,6 +322,7 @@ def epsilon_needed(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    q: float | None = None,
 ) -> float | None:
     """Return the least epsilon, in steps of 0.1, with which the best method reaches an error, or None if none does.
 
@@ -328,7 +336,7 @@ def epsilon_needed(
     """
     about: dict[str, Any] = {
         "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
-        "sample": sample, "level": level, "rounds": rounds,
+        "sample": sample, "level": level, "rounds": rounds, "q": q,
     }  # fmt: skip
     people, wanted = check_people(people), check_error(error) or 0.0
     methods = _leaders(question, people, about, advice)
@@ -378,6 +386,7 @@ def error_curve(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    q: float | None = None,
 ) -> list[list[float]]:
     """Return the best method's error: one row per number of people, one column per epsilon.
 
@@ -390,7 +399,7 @@ def error_curve(
     """
     about: dict[str, Any] = {
         "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
-        "sample": sample, "level": level, "rounds": rounds,
+        "sample": sample, "level": level, "rounds": rounds, "q": q,
     }  # fmt: skip
     methods = _leaders(question, crowds[0], about, advice)
     columns = []

@@ -19,10 +19,11 @@ from discreet.mechanisms.registry import mechanism
 from discreet.plans.base import Plan, Round
 from discreet.plans.encoders import Domain
 from discreet.plans.options import check_choice, check_whole
+from discreet.plans.quantile.plan import check_quantile
 from discreet.plans.registry import read_plan
 from discreet.privacy.exact import check_epsilon
 
-QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "groups")
+QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "quantile", "groups")
 """The questions that advice knows."""
 MOST_PEOPLE = 10**12
 Law = Callable[[int], tuple[float, float]]
@@ -49,6 +50,8 @@ class Ask:
         Number of groups, for a question by group.
     private : bool
         Whether the group is secret as well.
+    q : float or None
+        Which quantile.
     """
 
     question: str
@@ -64,6 +67,7 @@ class Ask:
     shares: Floats | None = None
     groups: int = 0
     private: bool = False
+    q: float | None = None
 
     @property
     def domain(self) -> Interval:
@@ -94,7 +98,7 @@ class Ask:
             found["domain"] = self.domain.to_dict()
         if self.range is not None:
             found |= {"low": self.range[0], "high": self.range[1]}
-        return found
+        return found if self.q is None else found | {"q": self.q}
 
     def plan(self, arguments: dict[str, Any]) -> Plan:
         """Return the plan with a method."""
@@ -164,6 +168,7 @@ def ask(
     rounds: int | None = None,
     groups: int | None = None,
     private: bool = False,
+    q: float | None = None,
 ) -> Ask:
     """Check a question; the arguments are those of `discreet.advise`."""
     epsilon = check_epsilon(epsilon)
@@ -177,6 +182,10 @@ def ask(
             raise DiscreetError("groups needs groups=…, how many there are")
         check_whole("groups", groups, 2, 1 << 12)
         return Ask(question, epsilon, level, _intervals(question, domain), groups=groups, private=bool(private))
+    if question == "quantile":
+        check_quantile(0.5 if q is None else q)
+    elif q is not None:
+        raise DiscreetError(f"q belongs to a quantile; a {question} has none")
     if sum(given is not None for given in (prior, shape, sample)) > 1:
         raise DiscreetError("prior, shape and sample all say how values are spread; give only one of them")
     if question == "frequency":
@@ -200,7 +209,8 @@ def ask(
             raise DiscreetError(f"nobody is expected between {low:g} and {high:g}; give another shape, prior or sample")
     if question in ("distribution", "variance"):
         bins = (256 if question == "distribution" else 64) if bins is None else bins
-    return Ask(question, epsilon, level, domains, None, inside, bins, population, is_guess, rounds)
+    chosen = (0.5 if q is None else float(q)) if question == "quantile" else None
+    return Ask(question, epsilon, level, domains, None, inside, bins, population, is_guess, rounds, q=chosen)
 
 
 def _categories(domain: Any, size: int | None) -> Categories:

@@ -12,7 +12,7 @@ from discreet.cli.progress import Waiting
 from discreet.errors import DiscreetError
 from discreet.text import listed
 
-QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "questionnaire")
+QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "quantile", "questionnaire")
 SHOWN = 12
 """How many methods are shown without --all."""
 
@@ -43,6 +43,7 @@ def advise(
     high: Annotated[float | None, typer.Option(help="Largest value, for numbers.")] = None,
     start: Annotated[float | None, typer.Option("--from", help="Start of the range, for a range mean.")] = None,
     end: Annotated[float | None, typer.Option("--to", help="End of the range, for a range mean.")] = None,
+    quantile: Annotated[float | None, typer.Option(help="Which quantile, 0.5 for the median (default).")] = None,
     numbers: Annotated[int | None, typer.Option(min=1, help="How many numbers each person has, for means.")] = None,
     size: Annotated[int | None, typer.Option(help="Number of categories, for frequencies.")] = None,
     labels: Annotated[str | None, typer.Option(help="The categories themselves, separated by commas.")] = None,
@@ -86,6 +87,7 @@ def advise(
         advise_questionnaire(_asked("survey", survey, Path), _asked("epsilon", epsilon, float), margin, plan, as_json)
         return
     asked = _about(question, low, high, start, end, numbers, size, labels)
+    asked |= {} if quantile is None else {"q": quantile}
     epsilon, people = _asked("epsilon", epsilon, float), _asked("people", people, int)
     if sample is not None:
         asked["sample"] = read_sample(sample, column, asked["domain"])

@@ -131,11 +131,7 @@ class Column:
         wanted = (DECILES[0] + doubt, DECILES[1], DECILES[2] - doubt)
         found = [Search(self.grid, q, stages).found().position for q in wanted]
         low, middle, high = (self.grid.value(position) for position in sorted(found))
-        beta = min(math.sqrt(variance / (4 * people)), 0.09)
-        reach = REACH * (math.log(0.1 / beta) / math.log(5)) ** 2
-        least = LEAST_HALF * (high - low) or self.grid.step
-        start, end = low - reach * max(middle - low, least), high + reach * max(high - middle, least)
-        made = _rounded(start, end, self.domain)
+        made = range_for(low, middle, high, people, variance, self.domain, self.grid.step)
         asked = stages[-1]
         whole = ""
         if rank_error(epsilon, 0.5, float(asked.people.sum())) > FEWEST * math.sqrt(_full(history)):
@@ -325,6 +321,22 @@ class LearntRange(Generic[A]):
         )
         low, high = found.range.low, found.range.high
         return [value - below * (low - domain.low), value + above * (domain.high - high)]
+
+
+def range_for(
+    low: float, middle: float, high: float, people: float, variance: float, domain: Interval, step: float
+) -> Interval:
+    """Return the range that follows from deciles, for so many people whose reports have this variance on [-1, 1].
+
+    Examples
+    --------
+    >>> range_for(5, 31, 87, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
+    Interval(low=0.0, high=345.0)
+    """
+    beta = min(math.sqrt(variance / (4 * people)), 0.09)
+    reach = REACH * (math.log(0.1 / beta) / math.log(5)) ** 2
+    least = LEAST_HALF * (high - low) or step
+    return _rounded(low - reach * max(middle - low, least), high + reach * max(high - middle, least), domain)
 
 
 def check_learnt(wanted: object, near: object) -> bool:
