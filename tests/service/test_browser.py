@@ -197,6 +197,7 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
         (dc.Means([dc.Interval(0, 1), dc.Interval(0, 120)], 1.0, method="duchi", answers=1), "0.5", "means"),
         (dc.Frequency(dc.Categories(range(300)), 1.0, method="local-hashing"), "7", "hashing"),
         (dc.Quantile(dc.Interval(0, 50_000), 0.5, 1.0, scale="sinh"), "31200", "quantile"),
+        (dc.Means([dc.Interval(0, 9000)] * 2, 1.0, range="learn"), "120", "learnt-means"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )

@@ -1,5 +1,5 @@
 // The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
-import { Attribute, Below, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
+import { Answers, Attribute, Below, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
 import { hex, sha256, unhex } from "./client/entropy.js";
 import { checkPin } from "./asked.js";
 
@@ -57,8 +57,10 @@ export const channelsFor = async (round, known) => (await round.channelsOf(known
  * @param {import("./client/round.js").Channel} channel
  */
 function describe(channel) {
-  const attribute = channel.encoder instanceof Attribute ? channel.encoder.index : null;
-  const single = channel.encoder instanceof Attribute ? channel.encoder.interval : channel.encoder;
+  const { encoder } = channel;
+  const isColumn = encoder instanceof Answers && encoder.columns.length === 1; // one threshold of one number of a row
+  const attribute = encoder instanceof Attribute ? encoder.index : isColumn ? encoder.columns[0] : null;
+  const single = encoder instanceof Attribute ? encoder.interval : isColumn ? encoder.encoders[0] : encoder;
   const interval = single.labels ? null : (single.interval ?? single);
   const labels = single.labels ?? null;
   // A report about a threshold says yes or no, although the person enters a number: it is compared on this device.
