@@ -21,9 +21,9 @@ RESULT = "honesty.json"
 LEAD = (
     "A 95 % interval should hold the truth in 95 of 100 surveys, and be no wider than that takes. This page says how "
     "well that holds, for every plan, on columns whose truth is known: smooth, heaped, whole numbers, mostly zeros, "
-    "with a heavy tail, and spiky; generated ones, and real ones that are not part of the repository. Nothing was "
-    "tuned on these columns: choices were made on a second set. Everyone is drawn at random from the column, and the "
-    "truth is that of the whole column."
+    "with a heavy tail, and spiky; generated ones, and real ones that are not part of the repository. These "
+    "columns are set apart for reporting, and a second set is there to choose by; nothing but care keeps the two apart. "
+    "Everyone is drawn at random from the column, and the truth is that of the whole column."
 )
 
 
@@ -58,6 +58,7 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         f"{len(verdict['too_low'])} below {LEAST:.2f}, {verdict['too_high']} above {high:.2f}.",
         _summary("default methods", defaults, "all other methods", others),
         *([_outside(found)] if found["refused"] else []),
+        _measured(rows),
         *([_unmeasured(rows)] if _unmeasured(rows) else []),
         "## Coverage of the defaults",
         "One square per plan, number, column and ε; each was measured with 500, 5 000 or 50 000 people. Grey: there is "
@@ -95,6 +96,15 @@ def _summary(*groups: Any) -> str:
 
 def _outside(found: dict[str, Any]) -> str:
     return "Refused by the plan: " + "; ".join(f"{name} ({why})" for name, why in found["refused"].items()) + "."
+
+
+def _measured(rows: Sequence[Row]) -> str:
+    """Return a sentence on how many cells of each plan were measured, and on how many columns."""
+    plans: dict[str, set[tuple[Any, ...]]] = {}
+    for row in rows:
+        plans.setdefault(row["plan"], set()).add((row["method"], row["column"], row["epsilon"], row["n"]))
+    said = [f"{plan} {len(of)} on {len({cell[1] for cell in of})} columns" for plan, of in plans.items()]
+    return f"Cells by plan: {', '.join(said)}."
 
 
 def _unmeasured(rows: Sequence[Row]) -> str:
