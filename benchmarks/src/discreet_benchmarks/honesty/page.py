@@ -21,8 +21,8 @@ RESULT = "honesty.json"
 LEAD = (
     "A 95 % interval should hold the truth in 95 of 100 surveys, and be no wider than that takes. This page says how "
     "well that holds, for every plan, on columns whose truth is known: smooth, heaped, whole numbers, mostly zeros, "
-    "with a heavy tail, and spiky; generated ones, and real ones that are not part of the repository. These "
-    "columns are set apart for reporting, and a second set is there to choose by; nothing but care keeps the two apart. "
+    "with a heavy tail, and spiky; generated ones, and real ones that are not part of the repository. These columns "
+    "are set apart for reporting, and a second set is there to choose by; nothing but care keeps the two apart. "
     "Everyone is drawn at random from the column, and the truth is that of the whole column."
 )
 
