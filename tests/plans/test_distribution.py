@@ -217,6 +217,14 @@ def test_simultaneous_intervals_are_wider_and_say_so():
 
 
 @pytest.mark.needs("scipy")
+def test_an_empty_bucket_may_be_empty():
+    answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=4, bins=64), np.clip(people(20_000), 0, 79), seed=2)
+    empty = answer.bands["probabilities"][:10]  # nobody is below 0
+    assert (empty[:, 0] == 0).all()
+    assert (empty[:, 1] < 0.05).all()
+
+
+@pytest.mark.needs("scipy")
 def test_more_buckets_than_are_told_apart():
     answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=3, bins=1024), people(20_000), seed=2)
     sensible(answer, 1024)

@@ -38,6 +38,8 @@ SKETCH = {"hashes": 64, "width": 1024}
 PRIOR = [1.0] * 17
 _FAR = 6.0
 """A peer whose measured p or q is this many standard errors from ours does not have the same mechanism."""
+SETS: dict[str, dict[str, Any]] = {"agreement": {"sizes": (2,) * 8}, "padded-subset": {"options": 8, "most": 3}}
+"""Sets of options that people tick, any of them or a few."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
@@ -45,11 +47,13 @@ def tasks(settings: Settings) -> dict[str, Task]:
     return {
         name: partial(_rows, settings, entry)
         for name, entry in sorted(entries().items())
-        if set(entry.needs) <= {"size", "prior"}
+        if set(entry.needs) <= {"size", "prior"} or entry.name in SETS
     }
 
 
 def _rows(settings: Settings, entry: Entry) -> list[Row]:
+    if entry.name in SETS:
+        return _measure(settings, entry.build(EPSILON, **SETS[entry.name]), f"{entry.name} of 8 options")
     if "size" not in entry.needs:
         options = {"prior": PRIOR} if "prior" in entry.needs else {}
         return _measure(settings, entry.build(EPSILON, **options), entry.name)

@@ -407,7 +407,8 @@ class Explanations:
         if self.limits is not None:
             centre, variance = self.limits
             most = np.minimum(most, weights @ centre + 3.0 * np.sqrt(weights**2 @ variance))
-        return lower, np.maximum(np.minimum(upper, most), high)
+        # A bucket may be empty, which no logarithm can say.
+        return np.minimum(lower, np.maximum(low, 0.0)), np.maximum(np.minimum(upper, most), high)
 
     def _most_around(self, weights: Floats, level: float, wary: float) -> Floats:
         """Return upper ends for windows around the buckets of each row: no part of a window holds more than it."""

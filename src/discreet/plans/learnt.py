@@ -331,7 +331,7 @@ def range_for(
     Examples
     --------
     >>> range_for(5, 31, 87, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
-    Interval(low=0.0, high=345.0)
+    Interval(low=0.0, high=346.0)
     """
     beta = min(math.sqrt(variance / (4 * people)), 0.09)
     reach = REACH * (math.log(0.1 / beta) / math.log(5)) ** 2

@@ -53,6 +53,8 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
         "epsilon": epsilon,
         "sure": charts.percent(sure(epsilon), 0),
         "options": [],
+        "is_rehearsed": False,
+        "second_round": "",
     }
     is_unknown = given.get("unknown") in ("on", True)
     learn = {"range": "learn"} if is_unknown else {}

@@ -210,7 +210,7 @@ def people_needed(epsilon: float, q: float, error: float) -> int:
     Examples
     --------
     >>> people_needed(1.0, 0.5, 0.005)
-    79137
+    79138
     """
     return math.ceil((SEARCH * rank_error(epsilon, q, 1) / error) ** 2)
 
