@@ -54,6 +54,7 @@ def asked_so_far(grid: Grid, history: History, column: int | None = None) -> Ask
     distinct, which = np.unique(np.array(positions, dtype=np.int64), return_inverse=True)
     counts = np.bincount(which, people)
     mean, added, gain = (np.bincount(which, np.multiply(people, one)) / counts for one in (shares, noise, gains))
-    inside = np.clip(mean, 0.0, 1.0)
+    # Two more of either kind: five equal answers do not say that there are no others (Agresti and Coull 1998).
+    inside = (np.clip(mean, 0.0, 1.0) * counts + 2) / (counts + 4)
     variances = (inside * (1 - inside) + added + RIDGE) / counts
     return Asked(distinct, mean, variances, counts.astype(np.int64), gain / counts)
