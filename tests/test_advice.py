@@ -409,6 +409,7 @@ def test_rounds_limit_what_is_advised():
 # -- what is predicted is what happens -----------------------------------------------------------------------------
 
 
+@pytest.mark.needs("scipy")
 @pytest.mark.parametrize("method", ["outside-symbol/duchi", "privrm-star/duchi", "outside-symbol/hybrid"])
 def test_a_range_that_ends_at_a_heap_is_predicted_by_its_own_people(method):
     """The exact error of those in the sample: a heap at the range's end is inside, the one beyond it is not."""

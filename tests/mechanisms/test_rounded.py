@@ -36,6 +36,7 @@ def test_the_law_at_any_place_keeps_the_oracles_certificate(name):
         Rounded("too tight", 0.99, ORACLES[name])
 
 
+@pytest.mark.needs("numba")
 @pytest.mark.parametrize("name", ORACLES)
 def test_one_by_one_and_all_together_give_the_same_reports(name):
     m, places = rounded(name), np.array([0.0, 0.3, 1.0, 2.75, 4.999, 5.0] * 50)
@@ -99,5 +100,6 @@ def test_an_encoder_of_groups_never_lies_between_two_groups():
         GroupValue(encoder.groups, encoder.domain, 1)
 
 
+@pytest.mark.needs("scipy")
 def test_the_public_checks_accept_it():
     dc.checks.check_mechanism(rounded("randomized-response"))

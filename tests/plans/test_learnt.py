@@ -101,7 +101,7 @@ def test_near_finds_values_far_from_zero():
     assert abs(answer.value - 24_000) < 10
 
 
-@pytest.mark.parametrize("method", ["auto", "duchi", "aaa"])
+@pytest.mark.parametrize("method", ["auto", "duchi", pytest.param("aaa", marks=pytest.mark.needs("scipy"))])
 def test_the_plan_is_a_pure_function_of_its_history(method):
     plan = dc.Mean(dc.Interval(0, 50_000), epsilon=2, method=method, range="learn").expecting(40_000)
     again = pickle.loads(pickle.dumps(read_plan(json.loads(json.dumps(plan.to_dict())))))

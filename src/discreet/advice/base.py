@@ -83,14 +83,7 @@ class Advice:
 
     @cached_property
     def second_round(self) -> SecondRound | None:
-        """What a second round would gain, computed when it is first asked for; None where there is none to choose.
-
-        Examples
-        --------
-        >>> import discreet as dc
-        >>> print(dc.advise("mean", epsilon=0.1, people=1000).second_round)
-        A second round would save fewer than 2 % of the people here: one round is enough.
-        """
+        """What a second round would gain, computed when it is first asked for; None where there is none to choose."""
         return self.gain()
 
     @property

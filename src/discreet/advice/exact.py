@@ -16,6 +16,7 @@ from discreet.advice.candidates import Ask, Candidate, Law, of_mechanism
 from discreet.advice.population import Population
 from discreet.arrays import Floats
 from discreet.estimation.resampling import generator
+from discreet.extras import has
 from discreet.mechanisms.families import Numeric, require_numeric
 from discreet.mechanisms.registry import entries, mechanism
 from discreet.operators import spread
@@ -143,7 +144,7 @@ def means_candidates(asked: Ask) -> list[Candidate]:
                 law,
             )
         )
-    if population is not None:
+    if population is not None and has("scipy"):  # two rounds need a linear programme
         arguments = {"answers": 1, "spread": spread}
         found += [
             _adaptive(asked, population, name, {"method": name} | arguments, len(asked.domains)) for name in ADAPTIVE

@@ -17,6 +17,7 @@ from discreet.advice.ranges import range_laws
 from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import MissingExtra
+from discreet.extras import require
 from discreet.plans.encoders import Domain
 from discreet.plans.mean.plan import best_mean_mechanism
 
@@ -90,6 +91,7 @@ def second_round(
     >>> gain.pays, 0.6 < gain.error_ratio < 0.95
     (True, True)
     """
+    require("scipy", "scipy", "What a second round gains")
     asked = ask(
         question, epsilon, domain=domain, low=low, high=high, prior=prior, shape=shape, sample=sample, level=level
     )
