@@ -6,8 +6,9 @@ from tests.estimation.common import beta_histogram, reports, square_wave
 
 from discreet.estimation.density import HEAP_VARIANCE, Fit, Leaves, Prior, Reports, heaps_at
 from discreet.estimation.em import ems, joint
-from discreet.estimation.explanations import WIDENING, Explanation, Explanations, explain
+from discreet.estimation.explanations import WIDENING, Explanation, Explanations
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range
+from discreet.estimation.search import explain
 from discreet.estimation.within import Lattice, Within
 from discreet.metrics import kolmogorov_smirnov, wasserstein
 from discreet.operators import Band, Dense
@@ -44,16 +45,17 @@ def test_the_mode_is_stationary_and_the_evidence_is_laplace() -> None:
     data = Reports(channel, reports(channel, truth, 5000, 1), leaves(truth, 500, 1.0, 2))
     prior = Prior(10.0, 5.0, 0.01)
     fit = data.fit(prior)
-    slope = fit._score - fit._precision @ fit.theta
-    assert abs(slope @ np.linalg.solve(fit._information + fit._precision, slope)) < 1e-3
+    known = fit.curvature
+    slope = known.score - known.precision @ fit.theta
+    assert abs(slope @ np.linalg.solve(known.information + known.precision, slope)) < 1e-3
     # The gradient is that of the likelihood, and the information close to its curvature.
     for k in (0, 11, 23):
         step = 1e-5 * np.eye(24)[k]
         moved = [data._likelihood(np.exp(fit.theta + s) / np.exp(fit.theta + s).sum())[0] for s in (step, -step)]
-        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(fit._score[k], rel=1e-3, abs=1e-3)
-    covariance = np.linalg.inv(fit._precision)
-    goal = data._likelihood(fit.f)[0] - 0.5 * fit.theta @ fit._precision @ fit.theta
-    volume = np.linalg.slogdet(np.eye(24) + covariance @ fit._information)[1]
+        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(known.score[k], rel=1e-3, abs=1e-3)
+    covariance = np.linalg.inv(known.precision)
+    goal = data._likelihood(fit.f)[0] - 0.5 * fit.theta @ known.precision @ fit.theta
+    volume = np.linalg.slogdet(np.eye(24) + covariance @ known.information)[1]
     assert fit.evidence == pytest.approx(goal - 0.5 * volume, abs=1e-6)
 
 
@@ -164,8 +166,8 @@ def test_values_that_are_the_buckets() -> None:
 
 def normal(value: float, spread: float) -> Explanation:
     """An explanation of two buckets whose first share is normal with this centre and spread."""
-    fit = Fit(np.array([value, 1 - value]), np.zeros(2), 0.0, Prior(1.0))
-    fit.covariance = spread**2 * np.array([[1.0, -1.0], [-1.0, 1.0]])
+    factor = np.eye(2) * value * (1 - value) * math.sqrt(2) / spread
+    fit = Fit(np.array([value, 1 - value]), np.zeros(2), 0.0, Prior(1.0), (), factor, None)
     return Explanation(fit, Within(2), 0.0)
 
 

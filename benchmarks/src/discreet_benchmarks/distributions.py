@@ -14,7 +14,7 @@ import numpy as np
 from discreet.blas import single_thread
 from discreet.estimation.density import Leaves, Reports
 from discreet.estimation.em import em, ems
-from discreet.estimation.explanations import explain
+from discreet.estimation.search import explain
 from discreet.estimation.tree import non_negative, sums
 from discreet.operators import Band
 from discreet.plans.distribution.readings import MOST_APART

@@ -19,7 +19,7 @@ Newton's method converges in a few steps; one costs O(d²) for the information o
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -93,7 +93,7 @@ def _precision(size: int, prior: Prior) -> tuple[Floats, float]:
     return _inverted(size, replace(prior, points=()))
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=48)  # half a megabyte each at 256 buckets; a search looks up about 40
 def _inverted(size: int, prior: Prior) -> tuple[Floats, float]:
     from scipy.linalg import solve_triangular
 
@@ -120,7 +120,17 @@ class Leaves:
     sampling: float
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, slots=True)
+class _Curvature:
+    """What a fit needs to be given one more heap: the slope and information of the likelihood, K⁻¹ and -½ ln det K."""
+
+    score: Floats
+    information: Floats
+    precision: Floats
+    half: float
+
+
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A log-density fitted with a prior.
 
@@ -131,7 +141,7 @@ class Fit:
     theta : array
         Its logarithm, up to a constant.
     evidence : float
-        Nats, up to a constant of the data; less the price of the single heaps.
+        Nats, up to a constant of the data.
     prior : Prior
         What it was fitted with.
     single : tuple of int
@@ -142,35 +152,52 @@ class Fit:
     theta: Floats
     evidence: float
     prior: Prior
-    single: tuple[int, ...] = ()
-    _score: Floats = field(default_factory=lambda: np.empty(0), repr=False)
-    _information: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    _factor: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    _precision: Floats = field(default_factory=lambda: np.empty((0, 0)), repr=False)
-    _half: float = 0.0
+    single: tuple[int, ...]
+    _factor: Floats = field(repr=False)
+    _curvature: _Curvature | None = field(repr=False)
 
-    @cached_property
-    def covariance(self) -> Floats:
-        """The posterior covariance of f, to first order around the mode."""
-        from scipy.linalg import cho_solve
+    def light(self) -> "Fit":
+        """Return the fit without what only `heap_gains` and `Reports.with_heap` need, two matrices."""
+        return replace(self, _curvature=None)
 
-        spread = cho_solve((self._factor, True), np.eye(self.f.size), check_finite=False)
-        return _centred(spread, self.f)
+    @property
+    def curvature(self) -> _Curvature:
+        """What the fit needs to be given one more heap."""
+        if self._curvature is None:
+            raise DiscreetError("a light fit cannot be given more heaps; take the fit that it was made from")
+        return self._curvature
+
+    def half(self, weights: Floats) -> Floats:
+        """Return B with BᵀB the posterior covariance of weighted sums of buckets, to first order around the mode.
+
+        Sums are in the columns of B, and in the rows of weights.
+        """
+        from scipy.linalg import solve_triangular
+
+        slopes = (weights - (weights @ self.f)[:, None]) * self.f
+        return np.asarray(solve_triangular(self._factor, slopes.T, lower=True, check_finite=False))
+
+    def errors(self, weights: Floats) -> Floats:
+        """Return the standard errors of weighted sums of buckets, one row of weights each."""
+        return np.asarray(np.linalg.norm(self.half(weights), axis=0))
 
     def heap_gains(self) -> Floats:
         """Return by how many nats the evidence would change if each bucket could hold a single heap, one at a time.
 
         Adding variance v to K at one place changes the evidence by ½ v u² / (1 + v w) - ½ ln(1 + v w), where u is the
-        slope of the log-likelihood there and w the same entry of (K + H⁻¹)⁻¹ = H - H (H + K⁻¹)⁻¹ H.
+        slope of the log-likelihood there and w the same entry of (K + H⁻¹)⁻¹ = H - H (H + K⁻¹)⁻¹ H. It is -∞ where a
+        heap could not rise or was given before.
         """
         from scipy.linalg import solve_triangular
 
-        half = solve_triangular(self._factor, self._information, lower=True, check_finite=False)
-        w = np.maximum(np.diag(self._information) - (half**2).sum(axis=0), 0.0)
-        u, v = self._score, HEAP_VARIANCE
-        gains = 0.5 * v * u**2 / (1 + v * w) - 0.5 * np.log1p(v * w)
-        gains[(u <= 0) | np.isin(np.arange(u.size), self.single)] = -math.inf
-        return np.asarray(gains)
+        score, information = self.curvature.score, self.curvature.information
+        rising = np.setdiff1d(np.flatnonzero(score > 0), self.single)
+        half = solve_triangular(self._factor, information[:, rising], lower=True, check_finite=False)
+        w = np.maximum(information[rising, rising] - np.square(half).sum(axis=0), 0.0)
+        u, v = score[rising], HEAP_VARIANCE
+        gains = np.full(score.size, -math.inf)
+        gains[rising] = 0.5 * v * u**2 / (1 + v * w) - 0.5 * np.log1p(v * w)
+        return gains
 
 
 def _centred(matrix: Floats, f: Floats) -> Floats:
@@ -226,10 +253,11 @@ class Reports:
     @single_thread()
     def with_heap(self, fit: Fit, bucket: int) -> Fit:
         """Return the fit in which one more bucket may hold a single heap."""
-        column = fit._precision[:, bucket]
+        before = fit.curvature
+        column = before.precision[:, bucket]
         scale = 1.0 + HEAP_VARIANCE * column[bucket]
-        precision = fit._precision - np.outer(column, column) * (HEAP_VARIANCE / scale)
-        half = fit._half - 0.5 * math.log(scale)
+        precision = before.precision - np.outer(column, column) * (HEAP_VARIANCE / scale)
+        half = before.half - 0.5 * math.log(scale)
         return self._fit(precision, half, fit.theta, fit.prior, (*fit.single, bucket))
 
     def _fit(self, precision: Floats, half: float, theta: Floats, prior: Prior, single: tuple[int, ...]) -> Fit:
@@ -258,7 +286,7 @@ class Reports:
                 length *= 0.5
             theta, goal = trial, reached
         evidence = goal + half - float(np.log(np.diag(factor)).sum())
-        return Fit(f, theta, evidence, prior, single, score, information, np.tril(factor), precision, half)
+        return Fit(f, theta, evidence, prior, single, factor, _Curvature(score, information, precision, half))
 
     def _likelihood(self, f: Floats) -> tuple[float, Floats]:
         y = np.asarray(self.channel @ f)

@@ -3,11 +3,13 @@
 Square Wave shows the shape of a density and hides spikes; an oracle shows spikes and hides the shape in noise. Each
 person sends one ε-LDP report; who is asked how does not depend on the answer. The server then fits every log-density
 that may explain both kinds of report, smooth, rough, with single heaps and with heaps at round numbers
-(`estimation.explanations`); the answer is their average, weighted by their evidence.
+(`estimation.search`); the answer is their average, weighted by their evidence.
 """
 
 import math
 from functools import cached_property
+
+import numpy as np
 
 from discreet.domains import Interval
 from discreet.estimation.density import Leaves
@@ -66,6 +68,5 @@ class Hybrid(HistogramDesign):
 
 def oracle_leaves(oracle: Oracle, tally: Tally) -> Leaves:
     """Return an oracle's frequencies with what their variance is made of."""
-    p, q, n = oracle.p, oracle.q, float(tally.n)
-    noise = q * (1 - q) / (n * (p - q) ** 2)
-    return Leaves(oracle_frequencies(oracle, tally)[0], noise, max(1 - p - q, 0.0) / ((p - q) * n))
+    noise, whole = oracle.frequency_variance(np.array([0.0, 1.0]), tally.n)
+    return Leaves(oracle_frequencies(oracle, tally)[0], float(noise), max(float(whole - noise), 0.0))

@@ -10,9 +10,10 @@ from discreet.arrays import Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.density import Leaves, Reports
-from discreet.estimation.explanations import Explanations, explain
+from discreet.estimation.explanations import Explanations
 from discreet.estimation.functionals import Variance
 from discreet.estimation.intervals import Bounds, decoded_interval
+from discreet.estimation.search import explain
 from discreet.estimation.uncertainty import Explained
 from discreet.estimation.within import Lattice
 from discreet.operators import Band, Dense, Operator

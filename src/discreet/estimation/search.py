@@ -1,0 +1,195 @@
+"""All explanations of the same reports that their evidence allows: smooth, rough, heaped, on a lattice.
+
+One fit is never the whole truth: at the smoothness of largest evidence a posterior does not know of its own bias, and
+few reports cannot tell a bell from a heap. So log-densities with many priors are fitted (`density`):
+
+1. curves of different smoothness, and random walks of different roughness; to each, single heaps are added one by one,
+   as long as each is worth its price, ln d nats for one of d buckets (1 at the ends, where clipping makes heaps);
+2. heaps on lattices (whole hours, tens of thousands), alone and one within the other;
+3. scatter: every bucket deviates by itself.
+
+The histogram that is shown is their average, weighted by evidence. Intervals come from another average: of the roughest
+random walk within 3 nats of the best, which has little bias, with every structure of heaps, each of which counts as
+likely before the reports as no heaps at all do. Where reports cannot tell structures apart, an interval covers both.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.arrays import Floats
+from discreet.estimation.density import Fit, Prior, Reports, heaps_at
+from discreet.estimation.explanations import WORSE, Explanation, Explanations
+from discreet.estimation.within import Lattice, Within
+
+SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
+"""Values of λ that are tried, for 256 buckets; they grow with the cube of the number of buckets."""
+ROUGHNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
+"""Values of ρ² that are tried."""
+SCATTER = (0.03, 0.3, 1.0, 3.0)
+"""Values of τ² that are tried."""
+LATTICE_VARIANCES = (0.3, 1.5)
+"""Variances of the heaps of a lattice that are tried."""
+ALLOWED = 3.0
+"""The roughest random walk that gives up at most this many nats of evidence is what intervals are made with."""
+MOSTLY = 0.5
+"""A bucket of which more than this part is a heap may be nothing but a heap."""
+MOST_HEAPS = 8
+"""Most single heaps in one explanation."""
+
+
+class _Search:
+    """Fits with many priors, best first guesses first."""
+
+    def __init__(self, reports: Reports, lattices: Sequence[Lattice], own: Lattice | None) -> None:
+        self.reports, self.size, self.own = reports, reports.size, own
+        self.lattices = [lattice for lattice in lattices if lattice.places.size >= 8]
+        self.scale = (self.size / 256) ** 3
+        self.prices = np.full(self.size, math.log(self.size))
+        self.prices[[0, -1]] = 1.0
+        self.found: list[Explanation] = []
+        self.best = -math.inf
+
+    def grow(
+        self, prior: Prior, start: Floats | None, lattices: tuple[Lattice, ...] = (), cost: float = 0.0
+    ) -> Explanation:
+        """Fit with a prior, and with single heaps as long as they pay; keep all of these fits, and return the best."""
+        fit = self.reports.fit(prior, start)
+        top = self._keep(fit, lattices, cost)
+        for _ in range(MOST_HEAPS):
+            gains = fit.heap_gains() - self.prices
+            bucket = int(gains.argmax())
+            if gains[bucket] < -1.0:
+                break
+            fit = self.reports.with_heap(fit, bucket)
+            more = self._keep(fit, lattices, cost)
+            if more.score <= top.score:
+                break
+            top = more
+        return top
+
+    def _keep(self, fit: Fit, lattices: tuple[Lattice, ...], cost: float) -> Explanation:
+        score = fit.evidence - float(self.prices[list(fit.single)].sum()) - cost
+        kept = Explanation(fit.light(), self._within(fit, lattices), score, lattices)
+        self.found.append(kept)
+        self.best = max(self.best, score)
+        return kept
+
+    def _within(self, fit: Fit, lattices: tuple[Lattice, ...]) -> Within:
+        """Say where mass lies: on the points of the finest lattice; what other buckets have too much, nobody knows."""
+        f, size = fit.f, self.size
+        around = np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]]))
+        excess = np.maximum(1.0 - around / np.maximum(f, 1e-300), 0.0)
+        loose = np.where(excess > MOSTLY, 1.0, excess)
+        if self.own is not None:
+            return Within.on_lattice(self.own, size, np.ones(size))
+        if lattices:
+            finest = min(lattices, key=lambda lattice: lattice.step)
+            points = finest.points_per_bucket(size)
+            pointed = np.ones(size) if points.min() > 0 else excess
+            return Within.on_lattice(finest, size, pointed, np.where(points > 0, 0.0, loose))
+        ends = np.array([0, size - 1])
+        return Within(size, np.array([0.0, 1.0]), ends, excess[ends], loose)
+
+
+def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | None = None) -> "Explanations":
+    """Fit everything that may explain the reports.
+
+    Parameters
+    ----------
+    reports : Reports
+        What is to be explained.
+    lattices : sequence of Lattice
+        Where heaps may lie.
+    own : Lattice, optional
+        The points that all values are known to lie on, one per bucket.
+
+    Examples
+    --------
+    >>> from discreet.operators import Band
+    >>> from discreet.estimation.functionals import Quantile
+    >>> counts = [30, 30, 60, 100, 240, 240, 240, 160, 80, 60, 40]
+    >>> found = explain(Reports(Band(positions=8, width=4, near=0.125, far=0.5 / 7), counts))
+    >>> bool(abs(found.f.sum() - 1) < 1e-9), found.bounds(Quantile(0.5), 0.95).upper > 0.4
+    (True, True)
+    """
+    search = _Search(reports, lattices, own)
+    scale = search.scale
+    pilots = (Prior(1e4 * scale), Prior(1e3 * scale, 30.0))
+    pilot = max((reports.fit(prior) for prior in pilots), key=lambda fit: fit.evidence)
+    reports.settle(pilot.f)
+    # The smoothness of a curve, then the roughness of a random walk on top of it.
+    tops: list[Explanation] = []
+    for smoothness in SMOOTHNESS:
+        tops.append(search.grow(Prior(smoothness * scale), tops[-1].fit.theta if tops else None))
+        if tops[-1].score < search.best - WORSE:
+            break
+    top = _best(tops)
+    for factor in (10**0.5, 10**-0.5):
+        tops.append(search.grow(Prior(top.fit.prior.smoothness * factor), top.fit.theta))
+    top = rough = _best(tops)
+    smoothness = top.fit.prior.smoothness
+    for roughness in ROUGHNESS:
+        rougher = search.grow(Prior(smoothness, roughness), rough.fit.theta)
+        if rougher.score < search.best - ALLOWED:
+            break
+        rough = rougher
+    top = _best([top, rough])
+    # Lattices of heaps.
+    price = math.log(len(search.lattices)) if search.lattices else 0.0
+    base = Prior(10 * smoothness, 10.0)
+    first = [_with_lattices(search, base, top, (lattice,), price) for lattice in search.lattices]
+    if first and (leading := _best(first)).score > search.best - 1.0:
+        for lattice in search.lattices:
+            if _nested(lattice, leading.lattices[0]):
+                _with_lattices(search, leading.fit.prior, leading, (*leading.lattices, lattice), 2 * price)
+    # Every bucket by itself, on top of what explains most.
+    chosen = _best(search.found)
+    start, cost = chosen, price * len(chosen.lattices)
+    for scatter in SCATTER:
+        prior = replace(chosen.fit.prior, scatter=scatter)
+        start = search.grow(prior, start.fit.theta, chosen.lattices, cost)
+        if start.score < search.best - WORSE:
+            break
+    allowed = _for_intervals(search, rough.fit.prior.roughness, smoothness, price)
+    return Explanations(search.found, allowed, reports.size, reports.limits)
+
+
+def _nested(lattice: Lattice, other: Lattice) -> bool:
+    ratio = max(lattice.step, other.step) / min(lattice.step, other.step)
+    return lattice is not other and abs(ratio - round(ratio)) < 1e-6
+
+
+def _best(found: Sequence[Explanation]) -> Explanation:
+    return max(found, key=lambda one: one.score)
+
+
+def _with_lattices(
+    search: _Search, base: Prior, start: Explanation, lattices: tuple[Lattice, ...], cost: float
+) -> Explanation:
+    """Fit with one more lattice: its points in every bucket, or heaps of either variance; return the best."""
+    points = lattices[-1].points_per_bucket(search.size)
+    if points.min() > 0:
+        prior = replace(start.fit.prior, points=tuple(points.tolist()))
+        return search.grow(prior, start.fit.theta, lattices, cost)
+    raised = np.flatnonzero(points)
+    priors = (replace(base, heaps=(*base.heaps, heaps_at(raised, variance))) for variance in LATTICE_VARIANCES)
+    return _best([search.grow(prior, start.fit.theta, lattices, cost) for prior in priors])
+
+
+def _for_intervals(search: _Search, roughness: float, smoothness: float, price: float) -> list[Explanation]:
+    """Fit every structure that is within reach again, as rough as the evidence allows."""
+    again = _Search(search.reports, search.lattices, search.own)
+    seen: set[tuple[tuple[float, ...], float]] = set()
+    for one in sorted(search.found, key=lambda one: -one.score):
+        key = (tuple(lattice.step for lattice in one.lattices), one.fit.prior.scatter)
+        if one.score < search.best - WORSE or key in seen:
+            continue
+        seen.add(key)
+        rougher = max(roughness, one.fit.prior.roughness)
+        prior = replace(one.fit.prior, smoothness=min(smoothness, one.fit.prior.smoothness), roughness=rougher)
+        levels = math.log(1 + len(SCATTER)) if one.fit.prior.scatter > 1e-3 else 0.0
+        again.grow(prior, one.fit.theta, one.lattices, price * len(one.lattices) + levels)
+    return again.found
