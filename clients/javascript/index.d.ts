@@ -235,7 +235,7 @@ export interface Entry {
   ratio: string;
   /** The same as epsilon, rounded up. */
   epsilon: number;
-  /** Tells the same answer given again, and nothing else. */
+  /** Tells the same answer given again, while it is not acknowledged; empty otherwise, and for answers to campaigns. */
   mark: string;
   /** The report's id. */
   id: string;
@@ -253,12 +253,15 @@ export interface Kept {
 }
 /** The ledger while nobody else uses it. */
 export interface Account {
-  readonly secret: Uint8Array;
+  /** The secret behind marks; made where there is none, dropped with the last mark. */
+  secret(): Promise<Uint8Array>;
   readonly entries: readonly Entry[];
   /** Store a new entry, or throw PrivacyError if it would exceed the limit, or if its id was charged before. */
   charge(charge: { task: string; mechanism: string; name: string; ratio: Ratio; mark: string; id: string; kept?: null }): Promise<Entry>;
-  /** Store what waits to be sent, or that nothing does. */
-  keep(entry: Entry, kept: Kept | null): Promise<void>;
+  /** Store what waits to be sent. */
+  keep(entry: Entry, kept: Kept): Promise<void>;
+  /** Drop everything of these entries but what they cost. */
+  settle(settled: Entry[]): Promise<void>;
 }
 /** Keeps a budget that its owner sets: exact ratios multiply, as in Python. All ledgers of one storage and key are one. */
 export class Ledger {
@@ -311,8 +314,11 @@ export class Device {
   ): Promise<Answer & { /** the id or ticket to upload */ sent: Uint8Array }>;
   /** The report of a campaign that waits to be sent, with the number of its round, or null. */
   waiting(campaign: string): Promise<(Omit<Answer, "isNew"> & { sent: Uint8Array; number: number }) | null>;
-  /** Drop the kept report of a campaign, which its collector has; the charge stays. */
-  acknowledge(campaign: string): Promise<void>;
+  /**
+   * Drop what is left of an answer that its collector has: the report, and whatever could test a guess of the value.
+   * `task` is a campaign's id, or the task of `answer`. What it cost stays.
+   */
+  acknowledge(task: string): Promise<void>;
   /** Privatise an answer to a question of your own; the same answer again is the same report, and free. */
   answer(
     task: string,

@@ -491,3 +491,45 @@ def test_the_dashboard_in_the_dark_on_a_desktop(site, browser):
     screen(browser, 390, 844)
     picture(browser, "distribution-phone")
     assert complaints(browser) == []
+
+
+def test_the_next_person_at_the_device_learns_nothing(site, browser):
+    """After sending, the browser holds costs only: no secret, no mark, no report."""
+    plan = dc.Frequency(dc.Categories(["0 drinks", "1-2 drinks", "3-5 drinks", "more"]), 1.0)
+    campaign = site.collector().create(plan, "Drinks", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "3-5 drinks")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert "keeps neither your answer" in text(browser, "left-behind")
+    kept = browser.execute_script("return {...localStorage}")
+    assert list(kept) == ["discreet"]
+    book = json.loads(kept["discreet"])
+    assert set(book) == {"version", "limit", "entries"}
+    (entry,) = book["entries"]
+    assert (entry["mark"], entry["kept"]) == ("", None)
+
+
+def test_a_kiosk_keeps_nothing_and_returns_to_the_start(site, browser):
+    admin = site.collector()
+    campaign = admin.create(dc.Mean(dc.Interval(0, 120), 1.5, method="duchi"), "Kiosk", minimum=1, admission="invited")
+    link = campaign.progress()["link"].replace("#", "?kiosk=2#")
+    for number, ticket in enumerate(campaign.invite(4)):  # four people: 6 in all, above any one device's limit
+        browser.get("about:blank")
+        browser.get(f"{site.url}{link}&ticket={ticket}")
+        answer(browser, "47.25")
+        assert "This device is shared" in text(browser, "shared")
+        press(browser, "draw")
+        press(browser, "send")
+        until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+        assert "returns to the start" in text(browser, "next-words")
+        if number % 2:
+            press(browser, "next-person")
+        until(browser, lambda b: "invited people" in text(b, "status"))  # by itself, and without the ticket
+        assert "ticket" not in browser.current_url
+        assert browser.execute_script("return localStorage.length + sessionStorage.length") == 0
+        assert "47.25" not in browser.page_source
+    assert campaign.progress()["n"] == 4
+    assert complaints(browser) == []

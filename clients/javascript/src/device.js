@@ -54,18 +54,23 @@ export class Device {
     });
   }
 
-  /** Drop the kept report of a campaign, which its collector has; the charge stays. @param {string} campaign */
-  acknowledge(campaign) {
-    return this.ledger.transact(async ({ entries, keep }) => {
-      const entry = entries.find((one) => campaignOf(one) === campaign && one.kept);
-      if (entry) await keep(entry, null);
+  /**
+   * Drop what is left of an answer that its collector has: the report, and whatever could test a guess of the value. What
+   * it cost stays, and that the campaign was answered. A question of your own can then be answered again, at its full cost.
+   * @param {string} task a campaign's id, or the task of `answer`
+   */
+  acknowledge(task) {
+    return this.ledger.transact(async ({ entries, settle }) => {
+      const settled = entries.filter((one) => one.task === task || (campaignOf(one) === task && one.kept));
+      if (settled.length) await settle(settled);
     });
   }
 
   /**
    * Privatise an answer to a question of your own, and charge for it before it can be sent. Its words come from
    * HMAC(secret, task, mechanisms, id, inputs): asked again with the same value, a person sends the same report under the
-   * same id, at no cost; another value is a new charge and needs a new id.
+   * same id, at no cost; another value is a new charge and needs a new id. Until `acknowledge(task)`, whoever reads the
+   * ledger can test guesses of the value.
    * @param {string} task the same text for the same question
    * @param {Channel | Channel[]} channels what is answered: one channel, or several whose reports go side by side
    * @param {any} value
@@ -74,14 +79,15 @@ export class Device {
   async answer(task, channels, value, { id } = {}) {
     const asked = [channels].flat();
     for (const { mechanism, encoder } of asked) checkFit(mechanism, encoder);
-    return this.ledger.transact(async ({ secret, entries, charge }) => {
+    return this.ledger.transact(async ({ secret: ownSecret, entries, charge }) => {
+      const secret = await ownSecret();
       const found = asked.map((channel) => totalInput(channel, value));
       const inputs = found.map(({ input }) => input);
       const key = inputs.length === 1 ? inputs[0] : inputs.map(spell).join(" ");
       const cost = costOf(asked);
       const mark = hex(await Entropy.memoised(secret, `${task}\0${cost.mechanism}`, key).read(16)); // tells the same answer again, and nothing else
       const known = entries.find((entry) => entry.mark === mark);
-      const entry = known ?? (await charge({ task, ...cost, mark, id: id ? hex(id) : mark, kept: null }));
+      const entry = known ?? (await charge({ task, ...cost, mark, id: hex(id ?? (await new Entropy().reportId())), kept: null }));
       const reportId = unhex(entry.id);
       // Words depend on the id: under another id, with another public coin, they must not be used again.
       const entropy = Entropy.memoised(secret, `${task}\0${cost.mechanism}\0${entry.id}`, key);

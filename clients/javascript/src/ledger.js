@@ -9,10 +9,12 @@ import { alone } from "./storage.js";
 /** @typedef {{ sent: string, report: string, isReplaced: boolean }} Kept what waits to be sent: the id or ticket, and the bytes */
 /** @typedef {{ task: string, mechanism: string, name: string, ratio: string, epsilon: number, mark: string, id: string, kept?: Kept | null }} Entry */
 /** @typedef {{ task: string, mechanism: string, name: string, ratio: Ratio, mark: string, id: string, kept?: null }} Charge kept: null if nothing of it will be kept */
-/** @typedef {{ version: number, limit: number, secret: string, entries: Entry[] }} Book */
-/** @typedef {{ secret: Uint8Array<ArrayBuffer>, entries: readonly Entry[], charge(charge: Charge): Promise<Entry>, keep(entry: Entry, kept: Kept | null): Promise<void> }} Account */
+/** @typedef {{ version: number, limit: number, secret?: string, entries: Entry[] }} Book secret: only while an entry has a mark */
+/** @typedef {{ secret(): Promise<Uint8Array<ArrayBuffer>>, entries: readonly Entry[], charge(charge: Charge): Promise<Entry>, keep(entry: Entry, kept: Kept): Promise<void>, settle(settled: Entry[]): Promise<void> }} Account */
 
-const VERSION = 2;
+const VERSION = 3;
+/** Tasks that `answerRound` charges: a campaign and a round. */
+const CAMPAIGN = /^[0-9a-f]{32} /;
 const TEXTS = /** @type {const} */ (["task", "mechanism", "name", "ratio", "mark", "id"]);
 
 /** @param {any} limit */
@@ -62,8 +64,9 @@ export class Ledger {
   }
 
   /**
-   * Do some work while nobody else uses the ledger. `charge` adds an entry and `keep` sets what waits to be sent; each is
-   * stored before its promise is kept.
+   * Do some work while nobody else uses the ledger. `charge` adds an entry, `keep` sets what waits to be sent, and
+   * `settle` drops everything of entries but their cost; each is stored before its promise is kept. `secret` makes one
+   * where there is none.
    * @template T
    * @param {(account: Account) => Promise<T>} work
    */
@@ -71,13 +74,19 @@ export class Ledger {
     return this.#alone(async () => {
       const book = await this.#open();
       return work({
-        secret: unhex(book.secret),
+        secret: async () => {
+          const secret = book.secret ?? hex(crypto.getRandomValues(new Uint8Array(32)));
+          if (!book.secret) await this.#write({ ...book, secret });
+          book.secret = secret;
+          return unhex(secret);
+        },
         entries: book.entries,
         charge: (charge) => this.#charge(book, charge),
         keep: async (entry, kept) => {
           await this.#write({ ...book, entries: book.entries.map((one) => (one === entry ? { ...one, kept } : one)) });
           entry.kept = kept;
         },
+        settle: (settled) => this.#write(withoutTraces(book, (entry) => settled.includes(entry))),
       });
     });
   }
@@ -105,14 +114,19 @@ export class Ledger {
   /** @returns {Promise<Book>} */
   async #open() {
     const text = await this.storage.get(this.key);
-    if (text !== null && text !== undefined) return this.#read(text);
+    if (text !== null && text !== undefined) {
+      const book = this.#read(text);
+      const clean = withoutTraces(book, ({ task, kept }) => CAMPAIGN.test(task) && !kept);
+      if (book.isOld) await this.#write(clean); // at once: until then a guess could be tested against the old secret
+      return clean;
+    }
     if (this.limit === undefined) throw new DiscreetError("there is no ledger here; a new one needs its limit");
-    const book = { version: VERSION, limit: this.limit, secret: hex(crypto.getRandomValues(new Uint8Array(32))), entries: [] };
+    const book = { version: VERSION, limit: this.limit, entries: [] };
     await this.#write(book);
     return book;
   }
 
-  /** A ledger that cannot be read is never used, and never replaced by a new one. @param {any} text @returns {Book} */
+  /** A ledger that cannot be read is never used, and never replaced by a new one. @param {any} text @returns {Book & { isOld: boolean }} */
   #read(text) {
     let book;
     try {
@@ -120,23 +134,36 @@ export class Ledger {
     } catch {
       book = null;
     }
-    // Before version 2 the limit was not written: it must be given, and is written with the next entry.
+    const isOld = book !== null && typeof book === "object" && book.version !== VERSION;
+    // Before version 2 the limit was not written: it must be given. Before version 3 there always was a secret.
     if (book?.secret && book.version === undefined && book.limit === undefined) {
       book = { version: VERSION, limit: this.limit, secret: book.secret, entries: book.entries?.map?.((/** @type {any} */ entry) => ({ kept: null, ...entry })) };
     }
-    if (book?.version !== VERSION || !isLimit(book.limit) || !/^[0-9a-f]{64}$/.test(book.secret) || !Array.isArray(book.entries) || !book.entries.every(isEntry)) {
+    if (book?.secret && book.version === 2) book = { ...book, version: VERSION };
+    const isSecret = book?.secret === undefined || /^[0-9a-f]{64}$/.test(book.secret);
+    if (book?.version !== VERSION || !isLimit(book.limit) || !isSecret || !Array.isArray(book.entries) || !book.entries.every(isEntry)) {
       throw new DiscreetError("the ledger here is damaged, or lacks its limit; a damaged ledger is never used");
     }
     if (this.limit !== undefined && this.limit !== book.limit) {
       throw new DiscreetError(`limit must be ${book.limit}, which the ledger here was made with, not ${this.limit}; its owner can change it with changeLimit`);
     }
-    return book;
+    return { ...book, isOld };
   }
 
   /** @template T @param {() => Promise<T>} work @returns {Promise<T>} */
   #alone(work) {
     return alone(this.storage, this.key, work);
   }
+}
+
+/**
+ * The book after some entries are settled: their costs and ids stay, but nothing that depends on the value or could test
+ * a guess of it. The secret goes with the last mark.
+ * @param {Book} book @param {(entry: Entry) => boolean} isSettled @returns {Book}
+ */
+function withoutTraces({ version, limit, secret, entries }, isSettled) {
+  const left = entries.map((entry) => (isSettled(entry) ? { ...entry, mark: "", kept: entry.kept === undefined ? undefined : null } : entry));
+  return { version, limit, ...(left.some(({ mark }) => mark) ? { secret } : {}), entries: left };
 }
 
 /** @param {any} entry */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Categories, Device, Entropy, Interval, Ledger, Mechanism, MemoryStorage, Ratio, readEncoder, Round, BrowserStorage } from "../src/index.js";
-import { hex } from "../src/entropy.js";
+import { hex, unhex } from "../src/entropy.js";
 
 const read = (name) => JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 const documents = read("mechanisms").map(({ document }) => JSON.parse(document));
@@ -297,4 +297,65 @@ test("labels are equal as in Python: there true is 1", () => {
   assert.throws(() => new Categories([true, 1]), { name: "DomainError" });
   assert.throws(() => new Categories([["a"], "b"]), { name: "DomainError" });
   assert.deepEqual(new Categories(["a", 1]).encodeTotal(true), { input: 1, isReplaced: false });
+});
+
+/** What the next person at the same device does: try every answer against what the storage still holds. */
+async function guess(storage, task, mechanism) {
+  const { secret, entries } = JSON.parse(storage.get("discreet"));
+  const entry = entries.find((one) => one.task === task);
+  if (!secret) return [];
+  const tried = [];
+  for (let input = 0; input < labels.length; input++) {
+    const mark = hex(await Entropy.memoised(unhex(secret), `${task}\0${entry.mechanism}`, input).read(16));
+    const words = Entropy.memoised(unhex(secret), `${task}\0${entry.mechanism}\0${entry.id}`, input);
+    const report = hex(mechanism.pack(await mechanism.privatize(input, { entropy: words })));
+    if (mark === entry.mark || mark === entry.id || report === entry.kept?.report) tried.push(input);
+  }
+  return tried;
+}
+
+test("what a device keeps after sending cannot test a guess of the answer", async () => {
+  const mechanism = await Mechanism.fromJSON(JSON.stringify(response));
+  const channel = { mechanism, encoder: readEncoder({ kind: "categories", labels }) };
+  const storage = new MemoryStorage();
+  const device = new Device(new Ledger({ storage, limit: 20 }));
+  const text = await honest();
+  for (const campaign of [CAMPAIGN, "cd".repeat(16)]) {
+    const round = await Round.read(text.replaceAll(CAMPAIGN, campaign));
+    await device.answerRound(round, labels[1]);
+    assert.equal(JSON.parse(storage.get("discreet")).secret, undefined); // a campaign's answer needs none
+    await device.acknowledge(campaign);
+  }
+  await device.answer("drinks", channel, labels[1]);
+  await device.answer("other", channel, labels[0]);
+  assert.deepEqual(await guess(storage, "drinks", mechanism), [1]); // the attack works until it is acknowledged
+  await device.acknowledge("drinks");
+  assert.deepEqual(await guess(storage, "drinks", mechanism), []); // also while the secret serves another answer
+  await device.acknowledge("other");
+  const { secret, entries } = JSON.parse(storage.get("discreet"));
+  assert.equal(secret, undefined);
+  assert.deepEqual(entries.map(({ mark, kept }) => [mark, kept]), Array(4).fill(["", null]));
+  const before = (await device.ledger.statement()).epsilon;
+  await assert.rejects(device.answerRound(await Round.read(text), labels[1]), { name: "PrivacyError", message: /answered once/ });
+  assert.equal((await device.answer("drinks", channel, labels[1])).isNew, true); // and costs again
+  assert.ok((await device.ledger.statement()).epsilon > before);
+});
+
+test("a ledger from before drops its secret when it is opened, and keeps every cost", async () => {
+  const mechanism = await Mechanism.fromJSON(JSON.stringify(response));
+  const storage = new MemoryStorage();
+  const secret = "07".repeat(32);
+  const task = `${CAMPAIGN} 1`;
+  const mark = hex(await Entropy.memoised(unhex(secret), `${task}\0${mechanism.id}`, 1).read(16));
+  const entry = { task, mechanism: mechanism.id, name: "x", ratio: `${mechanism.certificate.ratio}`, epsilon: 1, mark, id: "01".repeat(16), kept: null };
+  for (const old of [{ version: 2, limit: 4, secret, entries: [entry] }, { secret, entries: [{ ...entry, kept: undefined }] }]) {
+    storage.set("discreet", JSON.stringify(old));
+    assert.deepEqual(await guess(storage, task, mechanism), [1]);
+    const ledger = new Ledger({ storage, limit: 4 });
+    const { entries, epsilon } = await ledger.statement();
+    assert.deepEqual(await guess(storage, task, mechanism), []);
+    assert.equal(JSON.parse(storage.get("discreet")).secret, undefined);
+    assert.equal(entries[0].ratio, entry.ratio);
+    assert.ok(epsilon > 0);
+  }
 });

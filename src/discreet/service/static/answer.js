@@ -1,15 +1,17 @@
 // The page where people answer: verify, ask, randomise, show, send. `send` sees the report, never the answer.
-import { BrowserStorage, Device, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
+import { Device, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
 import { hex, unhex } from "./client/entropy.js";
 import { campaign, showAsked, showPin } from "./asked.js";
 import { $, el, number } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
-import { channelsFor, identity, inOrder, json, openRound, ratioOf } from "./round.js";
+import { endKiosk, isKiosk, startKiosk, storage } from "./kiosk.js";
+import { channelsFor, forgetIdentity, identity, inOrder, json, openRound, ratioOf } from "./round.js";
 
 const DEFAULT_LIMIT = 4;
 
 async function start() {
+  startKiosk();
   if (!showAsked(await json(`/api/campaigns/${campaign}`))) return;
   const ledger = await ownLedger();
   const device = new Device(ledger);
@@ -52,7 +54,7 @@ function refuse(error) {
 
 /** The ledger of this browser: it keeps its own limit, which only its owner changes. */
 async function ownLedger() {
-  const storage = new BrowserStorage();
+  if (isKiosk) return new Ledger({ storage, limit: DEFAULT_LIMIT });
   const chosen = localStorage.getItem("discreet limit"); // where pages before 0.2 kept it
   const fresh = new Ledger({ storage });
   const isNew = !/"version"/.test(storage.get(fresh.key) ?? ""); // or from before ledgers wrote their limit
@@ -70,6 +72,7 @@ function refuseAboveLimit(entries, ratio, limit) {
 }
 
 async function showBudget(ledger) {
+  if (isKiosk) return;
   const { entries, epsilon, limit } = await ledger.statement();
   $("budget").hidden = false;
   $("budget-shown").textContent = `${number(epsilon)} of ${number(limit)} spent`;
@@ -154,13 +157,18 @@ async function send(device, round, kept) {
     if (!response.ok) throw new Error(found.error ?? `status ${response.status}`);
     const status = found.statuses[0]?.status ?? "accepted";
     await device.acknowledge(campaign);
+    forgetIdentity(campaign, kept.round);
     $("status").hidden = true;
     $("send-row").hidden = true;
     $("will-title").textContent = status === "accepted" || status === "replayed" ? "This was sent" : "Not counted";
     $("sent").textContent = `${SAID[status] ?? `The collector refused it: ${status}.`} ${body.length} bytes left this page.`;
+    $("left-behind").textContent = isKiosk
+      ? "Nothing is kept on this device."
+      : "This browser keeps that this question was answered and what it cost (ε). It keeps neither your answer nor anything that a guess of it could be tested with.";
+    endKiosk();
   } catch (error) {
     $("send").disabled = false;
-    $("send-error").textContent = `It did not arrive (${/** @type {Error} */ (error).message}). It is kept here. Send it again: it counts only once.`;
+    $("send-error").textContent = `It did not arrive (${/** @type {Error} */ (error).message}). ${isKiosk ? "Send it" : "It is kept here. Send it"} again: it counts only once.`;
   }
 }
 

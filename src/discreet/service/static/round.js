@@ -2,6 +2,7 @@
 import { Answers, Attribute, Below, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
 import { hex, sha256, unhex } from "./client/entropy.js";
 import { checkPin } from "./asked.js";
+import { isKiosk, storage } from "./kiosk.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
 
@@ -26,24 +27,30 @@ export async function openRound(campaign, limit) {
   return { round, hash, pinned };
 }
 
+/** Where the id of a round is kept. @param {string} campaign @param {number} number */
+const keyOf = (campaign, number) => `discreet id ${campaign} ${number}`;
+
+/** Drop the id of a round that was answered: the ledger knows it. @param {string} campaign @param {number} number */
+export const forgetIdentity = (campaign, number) => isKiosk || localStorage.removeItem(keyOf(campaign, number));
+
 /**
  * The id under which this device answers: `sent` is uploaded, `known` decides the channels. It is fetched once and kept,
  * so that nobody can reload until they get the channels they like.
  */
 export async function identity(round) {
-  const key = `discreet id ${round.campaign} ${round.number}`;
+  const key = keyOf(round.campaign, round.number);
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (round.admission === "invited") {
     if (!HEXADECIMAL.test(ticket ?? "")) throw new Error("this question is for invited people: use the link you were sent");
     return { sent: unhex(ticket), known: await ticketId(unhex(round.campaign), unhex(ticket)) };
   }
-  let text = localStorage.getItem(key);
+  let text = storage.get(key);
   if (!HEXADECIMAL.test(text ?? "")) {
     text = round.admission === "issued"
       ? (await json(`/api/campaigns/${round.campaign}/ids`, { count: 1 })).ids[0]
       : hex(await new Entropy().reportId());
     if (!HEXADECIMAL.test(text)) throw new WireError("the collector did not hand out an id of 16 bytes");
-    localStorage.setItem(key, text);
+    storage.set(key, text);
   }
   return { sent: unhex(text), known: unhex(text) };
 }
