@@ -302,6 +302,13 @@ def check_number(name: str, value: Any) -> float:
     return number
 
 
+def check_whole(name: str, value: Any, least: int, most: int) -> None:
+    """Refuse what is no whole number between two bounds."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or not least <= value <= most:
+        raise DomainError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+
+
 def check_width(name: str, low: float, high: float) -> None:
     """Refuse ends that do not go up, or that lie so close together that numbers between them cannot be scaled."""
     if not low < high:

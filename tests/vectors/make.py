@@ -50,11 +50,12 @@ from discreet.plans.encoders import (
     Below,
     Bucket,
     GroupValue,
+    NumberOrRefusal,
     RangeEncoder,
+    Symbols,
     read_encoder,
     write_encoder,
 )
-from discreet.plans.row_encoders import NumberOrRefusal, Symbols
 from discreet.privacy.exact import TOTAL, exp_below, log_above
 from discreet.privacy.ledger import Accounts, Loss
 

@@ -14,14 +14,13 @@ from discreet.mechanisms.shapes.ranged import Ranged
 from discreet.mechanisms.shapes.window import RandomizedResponse
 from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Answered, Channel
-from discreet.plans.encoders import Answers, Attribute
+from discreet.plans.encoders import Answers, Attribute, NumberOrRefusal
 from discreet.plans.mean.plan import RANDOM_SAMPLE, mean_answer
 from discreet.plans.questionnaire.answer import ChoiceAnswer, GivenNumber, TableAnswer
 from discreet.plans.questionnaire.designs import Column
 from discreet.plans.questionnaire.estimates import Joint, Ratios, Shares, supported
 from discreet.plans.questionnaire.questions import ABSENT, REFUSED, Choice, Number, Question, Ticks
 from discreet.plans.range_mean.estimators import ratio
-from discreet.plans.row_encoders import NumberOrRefusal
 from discreet.plans.uncertain import EACH_ALONE
 
 if TYPE_CHECKING:

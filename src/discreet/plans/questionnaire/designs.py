@@ -33,12 +33,11 @@ from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.numeric.privrm import range_mechanism
 from discreet.mechanisms.shapes.padded import PaddedSubset
 from discreet.mechanisms.shapes.ranged import Ranged
-from discreet.plans.encoders import Answers, Attribute, Encoder
+from discreet.plans.encoders import Answers, Attribute, Encoder, NumberOrRefusal, Symbols
 from discreet.plans.mean.plan import best_mean_mechanism
 from discreet.plans.options import build_numeric
 from discreet.plans.questionnaire.questions import Choice, Number, Question, Ticks
 from discreet.plans.range_mean.designs import COARSE, Belief, predicted_variance
-from discreet.plans.row_encoders import NumberOrRefusal, Symbols
 
 EXACT = 17
 """Up to this many columns the partition into blocks is the best of all."""
