@@ -478,6 +478,12 @@ def test_the_dashboard_in_the_dark_on_a_desktop(site, browser):
     browser.get(f"{site.url}/campaigns/{shares.id}")  # results are public: no token
     until(browser, lambda b: "bicycle" in text(b, "live"))
     assert "Export" not in text(browser, "live")
+    point = "document.querySelector('svg[data-tip]').dispatchEvent(new PointerEvent('pointermove', { bubbles: true }))"
+    browser.execute_script(point)
+    assert text(browser, "tip").startswith("train: ")
+    assert browser.execute_script("return getComputedStyle(document.getElementById('tip')).display") == "block"
+    browser.execute_script("document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }))")
+    assert browser.execute_script("return document.getElementById('tip').hidden")
     picture(browser, "frequencies-desktop")
     whole = admin.create(
         dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "Commuting", minimum=100,

@@ -13,7 +13,7 @@ from discreet.errors import DiscreetError
 from discreet.plans.registry import read_plan
 from discreet.plans.simulate import simulate
 from discreet.service import charts
-from discreet.service.views import shown
+from discreet.service.drawings import shown
 
 TWO_ROUNDS = "in two rounds"
 """What the form calls the best method within two rounds."""

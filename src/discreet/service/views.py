@@ -3,24 +3,20 @@
 A view knows nothing about HTTP. Below the minimum number of reports it holds the reason and no number.
 """
 
+import datetime
 import math
-from functools import singledispatch
 from typing import Any
 
-from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, SeveralAnswer
-from discreet.plans.distribution.answer import DistributionAnswer
+from discreet.plans.answers import Answer, NumberAnswer
 from discreet.service import charts
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
-from discreet.service.results import Results, Withheld
+from discreet.service.drawings import shown, table
+from discreet.service.results import Results, Withheld, plan_of
 from discreet.text import THIN_SPACE, thousands
 
-MOST_ROWS = 40
-"""How many categories are shown; the others are in the export."""
-_FEW = 12
-"""Up to this many categories keep their order; more are sorted by frequency."""
-_STEPS = 48
-"""How many steps the chart of a distribution has."""
+MOST_DAYS = 60
+"""How many days the chart of arrivals goes back."""
 
 
 def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[str, Any]:
@@ -29,7 +25,8 @@ def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[
     panel = (
         withheld(answer)
         if isinstance(answer, Withheld)
-        else shown(answer) | {"looks": _looks(answer, results.estimate(identifier), progress)}
+        else shown(answer, plan_of(campaigns.find(identifier)["plan"]))
+        | {"looks": _looks(answer, results.estimate(identifier), progress)}
     )
     fit: dict[str, Any] = {"alarm": False, "channels": []} | results.fit(identifier)
     return progress | {
@@ -53,16 +50,6 @@ def withheld(held: Withheld) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def shown(answer: Answer) -> dict[str, Any]:
-    """Return an answer as the dashboard shows it: a headline, charts, and the same numbers as a table."""
-    return drawn(answer) | {
-        "n": answer.n,
-        "level": charts.percent(answer.level, 0),
-        "method": answer.method,
-        "assumed": list(answer.assumed),
-    }
-
-
 def _looks(answer: Answer, found: dict[str, Any], progress: dict[str, Any]) -> str:
     """Say whether the intervals hold for repeated looks, and what closing the campaign does to them."""
     expected = f"{thousands(found['planned'], THIN_SPACE)} expected answers"
@@ -80,100 +67,6 @@ def _looks(answer: Answer, found: dict[str, Any], progress: dict[str, Any]) -> s
         return f"{hold} however often you looked: the campaign was not closed at its {expected}."
     later = f" {become} narrower if you close the campaign at its {expected}."
     return f"{hold} however often you look." + (later if is_planned else "")
-
-
-@singledispatch
-def drawn(answer: Answer) -> dict[str, Any]:
-    """Return the charts of an answer; one without charts of its own is a table of names, values and intervals."""
-    return {"kind": "table", "rows": answer.cells()}
-
-
-@drawn.register
-def _(answer: NumberAnswer) -> dict[str, Any]:
-    return {"kind": "numbers", "numbers": [_number(_named(answer.question), answer)]}
-
-
-@drawn.register
-def _(answer: SeveralAnswer) -> dict[str, Any]:
-    return {"kind": "numbers", "numbers": [_number(_named(name), one) for name, one in answer.named()]}
-
-
-def _named(question: str) -> str:
-    """Return what people call a quantile; other questions as they are."""
-    if not question.startswith("quantile "):
-        return question
-    q = float(question.removeprefix("quantile "))
-    return "median" if q == 0.5 else f"{100 * q:g}\u202f% are below"
-
-
-def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
-    margin = one.precision
-    low, high = one.interval
-    reach = max(one.margin, 1e-12)
-    scale = scale or (one.value - 3 * reach, one.value + 3 * reach)
-    value, start, end = (charts.number(x, margin) for x in (one.value, low, high))
-    return {
-        "name": name,
-        "value": value,
-        "margin": charts.number(one.margin, margin),
-        "low": start,
-        "high": end,
-        "chart": charts.span(one.value, one.interval, scale, f"{name}: {value}, from {start} to {end}"),
-    }
-
-
-@drawn.register
-def _(answer: DistributionAnswer) -> dict[str, Any]:
-    edges, heights, low, high = (values.tolist() for values in answer.coarse(_STEPS))
-    width = answer.domain.width
-    ticks = [charts.number(answer.domain.low + width * i / 4, width / 4) for i in range(5)]
-    return {
-        "kind": "distribution",
-        "chart": charts.density(edges, heights, low, high),
-        "ticks": ticks,
-        "summary": [
-            _number(_named(one.question), one, (answer.domain.low, answer.domain.high))
-            for one in answer.summary()
-            if one.question != "variance"
-        ],
-        "variance": _number("variance", answer.variance),
-        "rows": [
-            {
-                "from": charts.number(edges[i], width / _STEPS),
-                "to": charts.number(edges[i + 1], width / _STEPS),
-                "share": charts.percent(heights[i]),
-                "low": charts.percent(low[i]),
-                "high": charts.percent(high[i]),
-            }
-            for i in range(len(heights))
-        ],
-    }
-
-
-@drawn.register
-def _(answer: FrequencyAnswer) -> dict[str, Any]:
-    rows = answer.rows()
-    listed = answer.top(MOST_ROWS) if len(rows) > _FEW else rows
-    top = max(max(row["high"] for row in listed), 1e-9)
-    return {
-        "kind": "frequencies",
-        "hidden": len(rows) - len(listed),
-        "rows": [
-            {
-                "label": str(row["label"]),
-                "share": charts.percent(row["frequency"]),
-                "low": charts.percent(row["low"]),
-                "high": charts.percent(row["high"]),
-                "chart": charts.bar(
-                    row["frequency"],
-                    (row["low"], row["high"]),
-                    top,
-                    f"{row['label']}: {charts.percent(row['frequency'])}",
-                ),
-            }
-            for row in listed
-        ],
-    }
 
 
 def _round(one: dict[str, Any]) -> dict[str, Any]:
@@ -201,11 +94,24 @@ def _certificates(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _arrivals(days: list[dict[str, Any]]) -> dict[str, Any] | None:
-    if len(days) < 2:
+    """Return the reports of each day, whatever the round: a chart of the last `MOST_DAYS`, and a table of all."""
+    counts: dict[datetime.date, int] = {}
+    for one in days:
+        day = datetime.date.fromisoformat(one["day"])
+        counts[day] = counts.get(day, 0) + int(one["n"])
+    if len(counts) < 2:
         return None
-    last = days[-60:]
+    first, last = max(min(counts), max(counts) - datetime.timedelta(days=MOST_DAYS - 1)), max(counts)
+    shown_days = [first + datetime.timedelta(days=i) for i in range((last - first).days + 1)]
+    ns = [counts.get(day, 0) for day in shown_days]
+    levels = charts.steps(max(ns), 3)
+    said = [f"{day.isoformat()}: {thousands(n, THIN_SPACE)}" for day, n in zip(shown_days, ns, strict=True)]
+    rows = [[day.isoformat(), thousands(counts[day], THIN_SPACE)] for day in sorted(counts)]
+    label = f"reports per day over {len(shown_days)} days"
     return {
-        "chart": charts.columns([float(one["n"]) for one in last], f"reports per day over {len(last)} days"),
-        "first": last[0]["day"],
-        "last": last[-1]["day"],
+        "chart": charts.columns([float(n) for n in ns], label, said, levels[-1], len(levels) - 1),
+        "levels": [thousands(level, THIN_SPACE) for level in levels],
+        "first": first.isoformat(),
+        "last": last.isoformat(),
+        "table": table("Reports per day", ["Day", "Reports"], rows),
     }

@@ -1,6 +1,7 @@
 // The dashboard: a piece of HTML from the server, fetched every few seconds and replaced when it has changed.
 import { $ } from "./dom.js";
 import { call, isSignedIn, post, showSignOut, signIn } from "./session.js";
+import "./tips.js";
 
 const live = $("live");
 const { source, seconds } = live.dataset;

@@ -1,6 +1,7 @@
 // The form for a new campaign. After every change it asks the collector what error to expect.
 import { $ } from "./dom.js";
 import { post, showSignOut, signIn, call } from "./session.js";
+import "./tips.js";
 
 const form = $("new");
 let timer = 0;
