@@ -307,6 +307,8 @@ export class Device {
       id?: Uint8Array;
       /** where one is needed */
       ticket?: Uint8Array;
+      /** the label of the person's public group, where the round has groups; it is sent as it is */
+      group?: any;
       /** for tests; a reproducible one needs `isSimulation` */
       entropy?: Entropy;
       isSimulation?: boolean;
@@ -356,8 +358,14 @@ export class Round {
   /** Where each channel ends on a scale of 2^48. */
   readonly ends: number[];
   readonly channels: Channel[];
-  /** Bytes of one person's reports. */
+  /** Public groups, all of them asked alike; null if the round has none. */
+  readonly by: Categories | null;
+  /** Bytes of one person's entry: their public group, if there are groups, and their reports. */
   readonly width: number;
+  /** What comes before the reports: the number of a public group, by its label or by an invitation made for it. */
+  lead(label?: any, ticket?: Uint8Array): Uint8Array;
+  /** The number of the public group that an invitation was made for, or null. */
+  invitedGroup(ticket?: Uint8Array): number | null;
   /** The channels that people answer for whom this one is drawn. */
   answered(first: number): Channel[];
   /** What those answers reveal together, exactly. */
@@ -365,7 +373,7 @@ export class Round {
   /** The channels that a report id answers, in the order of their reports. */
   channelsOf(id: Uint8Array): Promise<Channel[]>;
   /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. */
-  privatize(value: any, id: Uint8Array, draw?: { entropy?: Entropy }): Promise<Uint8Array>;
+  privatize(value: any, id: Uint8Array, draw?: { entropy?: Entropy; group?: any }): Promise<Uint8Array>;
 }
 
 /** The media type of an upload. */

@@ -221,22 +221,29 @@ def test_raw_and_pooled_values_stand_side_by_side_and_only_raw_ones_are_tested()
 # -- documents -------------------------------------------------------------------------------------------------
 
 
-def test_a_round_by_groups_is_written_and_read_but_not_announced():
+def test_a_round_by_groups_lists_the_channels_of_one_group():
     asked = dc.Groups(dc.Means([WAGE, WAGE], epsilon=1, answers=2, method="duchi"), by=STATES).round([])
     document = json.loads(json.dumps(write_round(asked)))
+    assert len(document["channels"]) == len(document["thresholds"]) == 2  # all groups are asked alike
+    assert document["width"] == 4  # two bytes for the group, one for each answer
     again = read_round(document)
     assert again.by == STATES
-    assert again.block == 2
+    assert [c.key for c in again.channels] == [c.key for c in asked.channels]
     assert [c.key for c in again.answered(3)] == ["Utah/1", "Utah/0"]
-    with pytest.raises(dc.WireError, match="by must hold the labels"):
-        read_round(document | {"by": {"labels": ["a", "b", "c", "d"]}})
+    announced = read_announcement(json.dumps(announce(document, b"x" * 16, "open", 1.0)))
+    assert announced.round.by == STATES
+    for by, message in [
+        ({"labels": ["a"]}, "by must hold the labels"),
+        ({"low": 0, "high": 1}, "at most 4096 public groups"),
+        ({"labels": list(range(5000))}, "at most 4096 public groups"),
+        ({"labels": ["1", 1]}, "differ as texts"),
+    ]:
+        with pytest.raises(dc.WireError, match=message):
+            read_round(document | {"by": by})
     with pytest.raises(dc.WireError, match="answers must be a whole number from 1 to 2"):
         read_round(document | {"answers": 3})
-    with pytest.raises(dc.DiscreetError, match="public groups cannot be asked"):
-        announce(document, b"x" * 16, "open", 1.0)
-    head = {"campaign": "00" * 16, "admission": "open", "epsilon": 1.0}
-    with pytest.raises(dc.WireError, match="must not have groups"):
-        read_announcement(head | document)
+    with pytest.raises(dc.WireError, match="width must be 4"):
+        read_round(document | {"width": 2})
 
 
 def test_rows_are_cut_with_their_labels():

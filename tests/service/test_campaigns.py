@@ -190,17 +190,6 @@ def test_days_and_jumping_clocks(database):
         ]
 
 
-def test_questions_by_group_are_refused_before_anybody_is_asked(collector):
-    labels, mean = dc.Categories(["a", "b"]), dc.Mean(dc.Interval(0, 100), epsilon=1, method="duchi")
-    for plan in (
-        dc.Groups(mean, by=labels),
-        dc.Groups(mean, by=labels, private=True),
-        dc.CrossTable(labels, labels, 1),
-    ):
-        with pytest.raises(CollectorError, match="cannot ask by group or for two answers yet"):
-            collector.collector().create(plan, title="Groups")
-
-
 def test_a_deleted_campaign_is_gone(collector):
     admin = collector.collector()
     campaign = admin.create(MEAN, "Gone", minimum=1)

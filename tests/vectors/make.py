@@ -41,7 +41,7 @@ from discreet.mechanisms.shapes.unary import Unary
 from discreet.mechanisms.shapes.window import CategoricalWindow, NumericWindow, Window, flat_weights, flat_window
 from discreet.messages.ids import ticket_id
 from discreet.messages.rounds import announce, write_round
-from discreet.messages.uploads import pad, report_ids, write_upload
+from discreet.messages.uploads import lead, pad, report_ids, write_upload
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Channel, Round
 from discreet.plans.encoders import (
@@ -503,14 +503,58 @@ def announced(announcement: Any, limit: float | None, people: list[dict[str, Any
     for person in people:
         report_id = bytes.fromhex(person["id"])
         drawn = int(drawn_by_id(asked.campaign, asked.number, report_ids([report_id]), asked.ends)[0])
-        channels = asked.round.answered(drawn)
-        entry = asked.privatize([person["value"]], [report_id], dc.Entropy.from_key(bytes.fromhex(KEY)))[0]
-        used = sum(channel.mechanism.report_bytes for channel in channels)
+        channels = (asked.round if asked.round.by is None else _alike(asked.round)).answered(drawn)
+        groups = [asked.group(person["group"])] if "group" in person else None
+        entry = asked.privatize([person["value"]], [report_id], dc.Entropy.from_key(bytes.fromhex(KEY)), groups)[0]
+        used = lead(asked.round) + sum(channel.mechanism.report_bytes for channel in channels)
         assert not entry[used:].any()
         person |= {"channels": [channel.key for channel in channels], "entry": entry[:used].tobytes().hex()}
     return {
         "number": asked.number, "answers": asked.round.answers, "width": asked.width, "key": KEY, "people": people,
     }  # fmt: skip
+
+
+def _alike(asked: Round) -> Round:
+    """Return the round as each public group is asked it."""
+    assert asked.by is not None
+    return asked.of_group(asked.by.labels[0])
+
+
+def grouped(dice: "Dice") -> list[dict[str, Any]]:
+    """Return announcements of rounds by public groups."""
+    wage, age = Interval(0, 100_000), Interval(0, 120)
+    states = Categories(["Ohio", "Utah", 7, "Zürich"])
+    duchi, wave = dc.mechanism("duchi", 0.5), dc.mechanism("piecewise", 0.5)
+    pair = (Channel("wage", wave, Attribute(0, wage), 1.0), Channel("age", duchi, Attribute(1, age), 2.0))
+    hashing = Channel("all", dc.mechanism("local-hashing", 1, size=3), Categories(["a", "b", "c"]))
+    many = Categories([f"zone {i}" for i in range(300)])
+    found: list[dict[str, Any]] = []
+    campaign = bytes.fromhex(dice.bytes(16))
+    for asked, epsilon, labels, value in (
+        (Round(1, pair).by_group(states), 0.5, states.labels, lambda: [50_000 * (1 + dice.real()), 60.0]),
+        (Round(2, pair, 0.5, 2).by_group(states), 1.0, states.labels, lambda: [50_000 * (1 + dice.real()), None]),
+        (Round(1, (hashing,)).by_group(many), 1.0, many.labels, lambda: "abc"[dice.below(3)]),
+    ):
+        document = announce(write_round(asked), campaign, "issued", epsilon)
+        people = [{"id": dice.bytes(16), "value": value(), "group": labels[dice.below(len(labels))]} for _ in range(6)]
+        facts = announced(document, None, people)
+        found.append({"announcement": document, "limit": None, "error": None, "reason": "", "facts": facts})
+    one = announce(write_round(Round(1, pair).by_group(states)), campaign, "issued", 0.5)
+    for by, reason in (
+        ({"labels": ["a"]}, "one group"), ({"low": 0, "high": 1}, "groups that are numbers"), (7, "groups a number"),
+        ({"labels": ["a", "a"]}, "the same group twice"), ({"labels": ["1", 1]}, "groups alike as texts"),
+        ({"labels": [f"g{i}" for i in range(5000)]}, "too many groups"), ([], "groups a list"),
+    ):  # fmt: skip
+        document = one | {"by": by}
+        error = announcement_error(document, None)
+        found.append({"announcement": document, "limit": None, "error": error, "reason": reason, "facts": None})
+    for width in (2, 3, 5):
+        error = announcement_error(one | {"width": width}, None)
+        reason = f"width {width} with groups"
+        found.append(
+            {"announcement": one | {"width": width}, "limit": None, "error": error, "reason": reason, "facts": None}
+        )
+    return found
 
 
 def rounds(dice: "Dice") -> list[dict[str, Any]]:
@@ -868,7 +912,7 @@ def make() -> dict[str, Any]:
             for d, values in encoders
         ],
         "ledger": ledgers(),
-        "rounds": rounds(Dice(4)),
+        "rounds": rounds(Dice(4)) + grouped(Dice(7)),
         "uploads": uploads,
         "numbers": [repr(x) for x in numbers],
     }

@@ -24,14 +24,16 @@ export class Device {
    * gives the same bytes, whatever the value. If the device stopped between charge and report, the answer is lost.
    * @param {import("./round.js").Round} round
    * @param {any} value what the person holds: a number, a label, or a row where channels ask for its attributes
-   * @param {{ id?: Uint8Array, ticket?: Uint8Array, entropy?: Entropy, isSimulation?: boolean }} [options] id: where the
-   * collector issues it; ticket: where one is needed; entropy: for tests
+   * @param {{ id?: Uint8Array, ticket?: Uint8Array, group?: any, entropy?: Entropy, isSimulation?: boolean }} [options] id:
+   * where the collector issues it; ticket: where one is needed; group: the label of a public group, which is sent as it is;
+   * entropy: for tests
    */
-  async answerRound(round, value, { id, ticket, entropy, isSimulation = false } = {}) {
+  async answerRound(round, value, { id, ticket, group, entropy, isSimulation = false } = {}) {
     if (entropy?.isReproducible && !isSimulation) throw new DiscreetError("a reproducible entropy protects nobody; it is for simulations only");
     const sent = round.admission === "invited" ? ticket : (id ?? (round.admission === "open" ? await new Entropy().reportId() : undefined));
     if (sent?.length !== 16) throw new DiscreetError(`${round.admission === "invited" ? "ticket" : "id"} must have 16 bytes`);
     const known = round.admission === "invited" ? await ticketId(unhex(round.campaign), sent) : sent;
+    const lead = round.lead(group, round.admission === "invited" ? sent : undefined);
     const channels = await round.channelsOf(known);
     const task = taskOf(round);
     return this.ledger.transact(async ({ entries, charge, keep }) => {
@@ -40,7 +42,7 @@ export class Device {
       if (before) throw new PrivacyError(before.kept === undefined ? "an answer to this campaign was charged, and lost before it could be sent" : "this campaign was answered before; a campaign is answered once");
       const entry = await charge({ task, ...costOf(channels), mark: "", id: hex(known) });
       const inputs = channels.map((channel) => totalInput(channel, value));
-      const report = await packed(channels, inputs.map(({ input }) => input), known, entropy);
+      const report = joined(lead, await packed(channels, inputs.map(({ input }) => input), known, entropy));
       await keep(entry, { sent: hex(sent), report: hex(report), isReplaced: inputs.some(({ isReplaced }) => isReplaced) });
       return { ...told(entry), isNew: true };
     });

@@ -1,9 +1,10 @@
 // An open round, as a collector announces it: read strictly and verified here. Nothing of the collector is believed.
 import { checkFit, packed, totalInput } from "./device.js";
-import { readEncoder } from "./encoders.js";
+import { Categories, readEncoder } from "./encoders.js";
 import { DiscreetError, PrivacyError, WireError } from "./errors.js";
 import { Ratio, TOTAL } from "./exact.js";
 import { Mechanism } from "./mechanism.js";
+import { joined } from "./entropy.js";
 import { channelOf } from "./upload.js";
 import { canonical, parse, plain } from "./wire.js";
 
@@ -18,11 +19,13 @@ const MAX_CHANNELS = 2 ** 14; // times answers: the work of verifying a round
 const MAX_CELLS = 2 ** 18;
 const MAX_CHARACTERS = 2 ** 22;
 const MAX_WIDTH = 2 ** 16 - 1;
+const MAX_GROUPS = 2 ** 12;
+const STATED = 2 ** 16 - 1; // the group of a ticket whose holder states the group
 
 /** A round whose claim was checked on this device. */
 export class Round {
-  /** @param {{ campaign: string, admission: string, epsilon: number, number: number, share: number, answers: number, ends: number[], channels: Channel[] }} fields */
-  constructor({ campaign, admission, epsilon, number, share, answers, ends, channels }) {
+  /** @param {{ campaign: string, admission: string, epsilon: number, number: number, share: number, answers: number, ends: number[], channels: Channel[], by: Categories | null }} fields by: public groups, all asked alike */
+  constructor({ campaign, admission, epsilon, number, share, answers, ends, channels, by }) {
     this.campaign = campaign;
     this.admission = admission;
     this.epsilon = epsilon;
@@ -31,6 +34,7 @@ export class Round {
     this.answers = answers;
     this.ends = ends;
     this.channels = channels;
+    this.by = by;
   }
 
   /**
@@ -76,9 +80,32 @@ export class Round {
     return new Ratio(ratios.reduce((n, ratio) => n * ratio.n, 1n), ratios.reduce((d, ratio) => d * ratio.d, 1n));
   }
 
-  /** Bytes of one person's packed reports, filled with zeros to the longest. */
+  /**
+   * What comes before the reports of an entry: the number of the person's public group, where the round has groups.
+   * @param {any} [label] what the person states: it is public @param {Uint8Array} [ticket] the invitation, which may be made for a group
+   */
+  lead(label, ticket) {
+    if (!this.by) {
+      if (label !== undefined) throw new DiscreetError("the campaign does not ask by group; leave the group out");
+      return new Uint8Array();
+    }
+    const invited = this.invitedGroup(ticket);
+    if (label === undefined && invited === null) throw new DiscreetError("the campaign asks by group: say which group the answer belongs to");
+    const group = label === undefined ? /** @type {number} */ (invited) : this.by.encode(label);
+    if (invited !== null && invited !== group) throw new DiscreetError("group must be the one of the invitation; leave it out");
+    if (group >= this.by.size) throw new DiscreetError("the invitation was made for a group that the campaign does not have");
+    return Uint8Array.of(group & 255, group >> 8);
+  }
+
+  /** The number of the public group that an invitation was made for, or null. @param {Uint8Array} [ticket] */
+  invitedGroup(ticket) {
+    const group = this.by && this.admission === "invited" && ticket ? ticket[14] + 256 * ticket[15] : STATED;
+    return group === STATED ? null : group;
+  }
+
+  /** Bytes of one person's entry: the group if there are groups, and the packed reports, filled with zeros to the longest. */
   get width() {
-    return Math.max(...this.channels.map((_, first) => this.answered(first).reduce((sum, { mechanism }) => sum + mechanism.reportBytes, 0)));
+    return (this.by ? 2 : 0) + Math.max(...this.channels.map((_, first) => this.answered(first).reduce((sum, { mechanism }) => sum + mechanism.reportBytes, 0)));
   }
 
   /** The channels that a report id answers, in the order of their reports. @param {Uint8Array} id */
@@ -87,11 +114,12 @@ export class Round {
     return this.answered(await channelOf(campaign, this.number, id, this.ends));
   }
 
-  /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. @param {any} value @param {Uint8Array} id @param {{ entropy?: import("./entropy.js").Entropy }} [draw] */
-  async privatize(value, id, { entropy } = {}) {
+  /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. @param {any} value @param {Uint8Array} id @param {{ entropy?: import("./entropy.js").Entropy, group?: any }} [draw] group: the label of the public group */
+  async privatize(value, id, { entropy, group } = {}) {
+    const lead = this.lead(group);
     const channels = await this.channelsOf(id);
     const inputs = channels.map((channel) => totalInput(channel, value).input);
-    return packed(channels, inputs, id, entropy);
+    return joined(lead, await packed(channels, inputs, id, entropy));
   }
 }
 
@@ -99,7 +127,7 @@ export class Round {
 async function readDocument(document) {
   const isFirst = Object.keys(document).sort().join() === FIRST.join();
   const fields = isFirst ? { kind: "round", version: VERSION, share: 1, answers: 1, ...document } : document;
-  exactly(fields, FIELDS, "round");
+  exactly(fields, Object.hasOwn(fields, "by") ? [...FIELDS, "by"] : FIELDS, "round");
   if (fields.kind !== "round" || fields.version !== VERSION) {
     throw new WireError(`document is a '${fields.kind}' of version ${fields.version}; this client reads a 'round' of version ${VERSION}`);
   }
@@ -116,7 +144,22 @@ async function readDocument(document) {
   whole("round", number, 1, 2 ** 32 - 1);
   whole("answers", answers, 1, Math.min(channels.length, Math.floor(MAX_CHANNELS / channels.length)));
   whole("width", fields.width, 1, MAX_WIDTH);
-  return { number, share: real("share", share, 1), answers, ends, channels };
+  const by = Object.hasOwn(fields, "by") ? readGroups(fields.by, channels.length) : null;
+  return { number, share: real("share", share, 1), answers, ends, channels, by };
+}
+
+/** The public groups of a round. @param {any} document @param {number} channels */
+function readGroups(document, channels) {
+  let found;
+  try {
+    found = readEncoder(document);
+  } catch (error) {
+    throw error instanceof DiscreetError ? new WireError(`by must hold the labels of the public groups: ${error.message}`) : error;
+  }
+  const most = Math.min(MAX_GROUPS, Math.floor(MAX_CHANNELS / channels));
+  if (!(found instanceof Categories) || found.size > most) throw new WireError(`by must hold the labels of at most ${most} public groups`);
+  if (new Set(found.labels.map(String)).size < found.size) throw new WireError("by must hold labels that differ as texts");
+  return found;
 }
 
 /** Refuse what would take too long, as messages/limits.py does. @param {any[]} mechanisms */

@@ -113,9 +113,9 @@ test("rounds are read, assigned and answered as in Python, or refused by the sam
     }
     const round = await Round.read(text, options);
     assert.deepEqual([round.number, round.answers, round.width], [facts.number, facts.answers, facts.width]);
-    for (const { id, value, channels, entry } of facts.people) {
+    for (const { id, value, group, channels, entry } of facts.people) {
       assert.deepEqual((await round.channelsOf(unhex(id))).map(({ key }) => key), channels);
-      const report = await round.privatize(value, unhex(id), { entropy: new Entropy(unhex(facts.key)) });
+      const report = await round.privatize(value, unhex(id), { entropy: new Entropy(unhex(facts.key)), group });
       assert.equal(hex(report), entry);
     }
   }

@@ -167,6 +167,7 @@ class Campaign:
         value: Any,
         ledger: Ledger,
         *,
+        group: Any = None,
         ticket: str | None = None,
         pin: str | None = None,
         subject: str = "me",
@@ -186,6 +187,9 @@ class Campaign:
             What the person holds; it stays here.
         ledger : Ledger
             Charged what the answer reveals, exactly. Its limit is the owner's; a campaign is answered once.
+        group : label, optional
+            The person's group, where the campaign asks by public groups. **It is sent as it is**, beside the report. An
+            invitation may have been made for a group: leave it out then.
         ticket : str, optional
             The invitation, where one is needed.
         pin : str, optional
@@ -209,8 +213,10 @@ class Campaign:
         kept = mine.waiting()  # before anything is fetched; the transaction checks it again
         if kept is None:
             asked = self.round(ledger.limit, pin)
+            if asked.admission != "invited":
+                asked.group(group)  # refused before an id is fetched
             sent = self._ids(asked, 1, None if ticket is None else [ticket])
-            kept = mine.answer(asked, _report_ids(asked, sent)[0], sent[0], value, source)
+            kept = mine.answer(asked, _report_ids(asked, sent)[0], sent[0], value, source, asked.group(group, sent[0]))
         receipt = mine.deliver(kept, self._deliver)
         return replace(receipt, replaced=int(kept.is_replaced))
 
@@ -221,6 +227,7 @@ class Campaign:
         self,
         values: Any,
         *,
+        groups: Sequence[Any] | None = None,
         limit: Rational | None = None,
         tickets: Sequence[str] | None = None,
         batch: int = 1000,
@@ -229,16 +236,21 @@ class Campaign:
         """Answer for many people, each with an id of their own: for a gateway that holds their values, or a test.
 
         As on a device, a value that cannot be read is answered by a constant, and counted in `Receipt.replaced`. There
-        is no ledger: what each person spends is the gateway's to keep.
+        is no ledger: what each person spends is the gateway's to keep. ``groups`` are the people's labels where the
+        campaign asks by public groups.
         """
         rows = values if isinstance(values, (list, tuple)) else np.asarray(values)
+        if groups is not None and len(groups) != len(rows):
+            raise DiscreetError(f"there must be one group per value: {len(rows)} values, {len(groups)} groups")
         asked = self.round(limit)
         statuses: Counter[str] = Counter()
         replaced = 0
         for start in range(0, len(rows), batch):
             part = rows[start : start + batch]
             sent = self._ids(asked, len(part), None if tickets is None else tickets[start : start + batch])
-            made = asked.entries(part, _report_ids(asked, sent), entropy)
+            labels = [None] * len(part) if groups is None else groups[start : start + batch]
+            codes = [asked.group(label, one) for label, one in zip(labels, sent, strict=True)]
+            made = asked.entries(part, _report_ids(asked, sent), entropy, codes)
             statuses += self._send(asked.number, sent, made.packed).statuses
             replaced += int(made.replaced.sum())
         return Receipt(asked.number, statuses, replaced)
@@ -280,9 +292,14 @@ class Campaign:
         """Close the open round; the next one opens, or the campaign is finished."""
         return dict(self.collector.post(f"{self._path}/close"))
 
-    def invite(self, count: int) -> list[str]:
-        """Make invitation tickets."""
-        return list(self.collector.post(f"{self._path}/tickets", {"count": count})["tickets"])
+    def invite(self, count: int, group: Any = None) -> list[str]:
+        """Make invitation tickets; with ``group`` they count in this public group, which people then need not state."""
+        wanted = {"count": count} | ({} if group is None else {"group": group})
+        return list(self.collector.post(f"{self._path}/tickets", wanted)["tickets"])
+
+    def add_groups(self, labels: Sequence[Any]) -> dict[str, Any]:
+        """Add public groups to a campaign that asks by group; its link changes, because the question does."""
+        return dict(self.collector.post(f"{self._path}/groups", {"labels": list(labels)}))
 
     def export(self, form: str = "csv") -> bytes:
         """Return all stored reports as csv, json (lines) or parquet."""

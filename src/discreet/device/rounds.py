@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import Bytes
+from discreet.arrays import Bytes, Counts
 from discreet.errors import DiscreetError, PrivacyError, WireError
 from discreet.mechanisms.shapes.public_coin import PublicCoin
+from discreet.messages.ids import ticket_group
 from discreet.messages.rounds import read_announcement
-from discreet.messages.uploads import entry_width, pieces, report_ids
+from discreet.messages.uploads import entry_width, lead, pieces, report_ids, write_groups
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Channel, Round
 from discreet.privacy.entropy import Entropy
@@ -51,11 +52,11 @@ class VerifiedRound:
         """Check an announcement, best as its text: every certificate, the claim, the owner's limit, the layout."""
         found = read_announcement(document)
         verified = cls(found.campaign, found.admission, found.epsilon, found.round)
-        for channel in found.round.channels:
+        for channel in found.round.channels[: found.round.block]:  # public groups are asked alike
             if channel.mechanism.epsilon > found.epsilon:
                 own = channel.mechanism.epsilon
                 raise PrivacyError(f"channel {channel.key} has epsilon {own}; the campaign claims {found.epsilon}")
-        for first in range(len(found.round.channels)):
+        for first in range(found.round.block):
             loss = verified._loss(first)
             if loss.ratio == 1:
                 raise WireError("what one person answers reveals nothing, so it need not be asked")
@@ -86,24 +87,63 @@ class VerifiedRound:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """Where each channel ends on a scale of 2^48."""
-        return thresholds(self.round.shares)
+        """Where each channel ends on a scale of 2^48; public groups are asked alike, in channels of their own."""
+        return thresholds(self.round.shares[: self.round.block])
 
     def loss(self, report_id: bytes) -> Loss:
-        """Return what the answers under a report id reveal, exactly."""
+        """Return what the answers under a report id reveal, exactly; a public group is no secret and costs nothing."""
         return self._loss(int(drawn_by_id(self.campaign, self.number, report_ids([report_id]), self.ends)[0]))
+
+    def group(self, label: Any = None, ticket: bytes | None = None) -> int | None:
+        """Return the number of a person's public group; None if the round has no groups.
+
+        Parameters
+        ----------
+        label : object, optional
+            What the person states. It is public, so an error names it.
+        ticket : bytes, optional
+            The invitation. If it was made for a group, the person need not, and cannot, state another.
+        """
+        by = self.round.by
+        if by is None:
+            if label is not None:
+                raise DiscreetError("the campaign does not ask by group; leave the group out")
+            return None
+        invited = ticket_group(ticket) if ticket is not None and self.admission == "invited" else None
+        if label is None and invited is None:
+            raise DiscreetError(f"the campaign asks by group: say which of the {by.size} groups the answer belongs to")
+        if label is not None and label not in by.labels:
+            raise DiscreetError(f"group must be one of the {by.size} groups of the campaign, not {label!r}")
+        stated = invited if label is None else by.labels.index(label)
+        if invited is not None and invited != stated:
+            raise DiscreetError("group must be the one of the invitation; leave it out")
+        if stated is None or stated >= by.size:
+            raise DiscreetError("the invitation was made for a group that the campaign does not have")
+        return stated
 
     def _loss(self, drawn: int) -> Loss:
         return sum((Loss(one.mechanism.certificate.ratio) for one in self.round.answered(drawn)), Loss())
 
-    def privatize(self, values: Any, ids: Sequence[bytes], entropy: Entropy | None = None) -> Bytes:
+    def privatize(
+        self,
+        values: Any,
+        ids: Sequence[bytes],
+        entropy: Entropy | None = None,
+        groups: Sequence[int | None] | None = None,
+    ) -> Bytes:
         """Return the packed reports of each person; the report's id decides the channels and the public coin.
 
         Any objects are values: see `entries`, which also says which of them could not be read.
         """
-        return self.entries(values, ids, entropy).packed
+        return self.entries(values, ids, entropy, groups).packed
 
-    def entries(self, values: Any, ids: Sequence[bytes], entropy: Entropy | None = None) -> "Entries":
+    def entries(
+        self,
+        values: Any,
+        ids: Sequence[bytes],
+        entropy: Entropy | None = None,
+        groups: Sequence[int | None] | None = None,
+    ) -> "Entries":
         """Return the packed reports of each person, and whose value was replaced by a constant.
 
         After this round was verified, nothing in here depends on the values but the reports' content: no error, no
@@ -118,12 +158,17 @@ class VerifiedRound:
             The id of each report.
         entropy : Entropy, optional
             The operating system's unless given.
+        groups : sequence of int, optional
+            The number of each person's public group (`group`), in a round that asks by group.
         """
         names = report_ids(ids)
         if len(values) != len(ids):
             raise DiscreetError(f"there must be one id per value: {len(values)} values, {len(ids)} ids")
+        codes = self._codes(groups, len(ids))
         packed, replaced = np.zeros((len(ids), self.width), dtype=np.uint8), np.zeros(len(ids), dtype=np.bool_)
-        for piece in pieces(self.round, drawn_by_id(self.campaign, self.number, names, self.ends)):
+        if codes is not None:
+            packed[:, : lead(self.round)] = write_groups(codes)
+        for piece in pieces(self.round, drawn_by_id(self.campaign, self.number, names, self.ends, codes)):
             channel, people = self.round.channels[piece.channel], piece.people.tolist()
             held = values[piece.people] if isinstance(values, np.ndarray) else [values[i] for i in people]
             encoded, mechanism = channel.encoder.encode_total(held), channel.mechanism
@@ -136,6 +181,17 @@ class VerifiedRound:
             out = np.frombuffer(mechanism.pack(reports), dtype=np.uint8)
             packed[piece.people, piece.start : piece.stop] = out.reshape(len(people), -1)
         return Entries(packed, replaced)
+
+    def _codes(self, groups: Sequence[int | None] | None, count: int) -> Counts | None:
+        by = self.round.by
+        given = [code for code in groups or () if code is not None]
+        if by is None:
+            if given:
+                raise DiscreetError("the campaign does not ask by group; leave the groups out")
+            return None
+        if len(given) != count or not all(0 <= code < by.size for code in given):
+            raise DiscreetError(f"the campaign asks by group: {count} people need a group each, of {by.size}")
+        return np.array(given, dtype=np.int64)
 
 
 class Entries(NamedTuple):

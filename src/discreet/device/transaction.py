@@ -48,7 +48,15 @@ class Transaction:
         with self.ledger.transaction():
             return self._waiting()
 
-    def answer(self, asked: VerifiedRound, report_id: bytes, sent: bytes, value: object, entropy: Entropy) -> Kept:
+    def answer(
+        self,
+        asked: VerifiedRound,
+        report_id: bytes,
+        sent: bytes,
+        value: object,
+        entropy: Entropy,
+        group: int | None = None,
+    ) -> Kept:
         """Charge, draw and keep; a report that waits already is returned as it is.
 
         Parameters
@@ -61,6 +69,8 @@ class Transaction:
             What the person holds.
         entropy : Entropy
             Source of the noise.
+        group : int, optional
+            The person's public group, in a round that asks by group.
         """
         step("lock")
         with self.ledger.transaction():
@@ -73,7 +83,7 @@ class Transaction:
                 loss, name = asked.loss(report_id), report_id.hex()
                 self.ledger.charge(self.subject, self.campaign, loss, round=asked.number, report=name)
             step("draw")
-            drawn = asked.entries([value], [report_id], entropy) if kept is None else None
+            drawn = asked.entries([value], [report_id], entropy, [group]) if kept is None else None
             step("keep")
             if drawn is not None:
                 report, is_replaced = drawn.packed.tobytes(), bool(drawn.replaced[0])

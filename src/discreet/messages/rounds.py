@@ -6,8 +6,9 @@ stored it (the service, a file of reports) reads it again to count and to estima
     {"kind": "round", "version": 2, "round", "share", "answers", "width", "thresholds",
      "channels": [{"key", "mechanism", "mechanism_id", "encoder", "certificate"}, …]}
 
-A round that asks public groups in channels of their own also has ``by``, the groups' labels. Only files and frames have
-such rounds: a device does not know yet which group it is in, so announcements with groups are refused.
+A round that asks public groups also has ``by``, the groups' labels. All groups are asked alike: ``channels`` and
+``thresholds`` are those of each of them. Every entry of an upload then begins with the number of the person's group
+(`discreet.messages.uploads`), and each group has tallies of its own.
 
 ``thresholds`` say who answers which channel (`discreet.plans.assignment`), ``answers`` how many channels each person
 answers, ``width`` how long an entry of an upload is. The certificate is there for people to read: every reader computes
@@ -34,7 +35,7 @@ from discreet.messages.ids import ADMISSIONS, ID_BYTES
 from discreet.messages.limits import check_work
 from discreet.messages.uploads import MAX_WIDTH, entry_width
 from discreet.plans.assignment import shares, thresholds
-from discreet.plans.base import Channel, Round
+from discreet.plans.base import MOST_GROUPS, Channel, Round
 from discreet.plans.encoders import read_domain, read_encoder, write_encoder
 from discreet.privacy.exact import EPSILON_MAX, TOTAL
 from discreet.wire import check_depth, parse
@@ -65,6 +66,7 @@ def write_round(asked: Round) -> dict[str, Any]:
     'duchi'
     """
     groups = {} if asked.by is None else {"by": asked.by.to_dict()}
+    alike = asked if asked.by is None else asked.of_group(asked.by.labels[0])
     return groups | {
         "kind": "round",
         "version": VERSION,
@@ -72,7 +74,7 @@ def write_round(asked: Round) -> dict[str, Any]:
         "share": asked.share,
         "answers": asked.answers,
         "width": entry_width(asked),
-        "thresholds": list(thresholds(asked.shares)),
+        "thresholds": list(thresholds(alike.shares)),
         "channels": [
             {
                 "key": channel.key,
@@ -81,7 +83,7 @@ def write_round(asked: Round) -> dict[str, Any]:
                 "encoder": write_encoder(channel.encoder),
                 "certificate": channel.mechanism.certificate.to_dict(),
             }
-            for channel in asked.channels
+            for channel in alike.channels
         ],
     }
 
@@ -112,10 +114,10 @@ def read_round(document: Any) -> Round:
     if len({channel.key for channel in channels}) != len(channels):
         raise WireError("the channels of a round must have different keys")
     number = _whole("round", fields["round"], 1, (1 << 32) - 1)
-    groups = _groups(fields["by"], len(channels)) if "by" in fields else None
-    block = len(channels) // (1 if groups is None else groups.size)
-    answers = _whole("answers", fields["answers"], 1, min(block, MAX_CHANNELS // len(channels)))
-    asked = Round(number, channels, _real("share", fields["share"], 1.0), answers, groups)
+    answers = _whole("answers", fields["answers"], 1, min(len(channels), MAX_CHANNELS // len(channels)))
+    asked = Round(number, channels, _real("share", fields["share"], 1.0), answers)
+    if "by" in fields:
+        asked = asked.by_group(_groups(fields["by"], len(channels)))
     if _whole("width", fields["width"], 1, MAX_WIDTH) != entry_width(asked):
         raise WireError(f"width must be {entry_width(asked)} for these mechanisms, not {fields['width']}")
     return asked
@@ -145,8 +147,6 @@ class Announcement:
 
 def announce(document: Mapping[str, Any], campaign: bytes, admission: str, epsilon: float) -> dict[str, Any]:
     """Return the announcement of a round whose document `write_round` wrote."""
-    if "by" in document:
-        raise DiscreetError("public groups cannot be asked by a collector yet; use files or data frames")
     return {"campaign": campaign.hex(), "admission": admission, "epsilon": epsilon} | dict(document)
 
 
@@ -168,8 +168,6 @@ def read_announcement(document: Any) -> Announcement:
     if not isinstance(admission, str) or admission not in ADMISSIONS:
         raise WireError(f"admission must be one of {', '.join(ADMISSIONS)}, not {admission!r}")
     claimed = _real("epsilon", epsilon, EPSILON_MAX)
-    if "by" in fields:
-        raise WireError("a device does not know which public group it is in; announcements must not have groups")
     return Announcement(bytes.fromhex(campaign), admission, claimed, read_round(fields))
 
 
@@ -209,8 +207,11 @@ def _groups(document: Any, channels: int) -> Categories:
         groups = read_domain(document)
     except DiscreetError as error:
         raise WireError(f"by must hold the labels of the public groups: {error}") from None
-    if not isinstance(groups, Categories) or channels % groups.size:
-        raise WireError(f"by must hold the labels of public groups, with as many of the {channels} channels for each")
+    most = min(MOST_GROUPS, MAX_CHANNELS // channels)
+    if not isinstance(groups, Categories) or groups.size > most:
+        raise WireError(f"by must hold the labels of at most {most} public groups")
+    if len({str(label) for label in groups.labels}) < groups.size:
+        raise WireError("by must hold labels that differ as texts")
     return groups
 
 

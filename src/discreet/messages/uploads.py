@@ -6,8 +6,9 @@ An upload is one header and n entries, all little-endian and of fixed length:
     entry (16 + width bytes): report id (16), then the packed reports of its channels, filled with zeros up to width
 
 An entry holds what one person answers: the report of the channel that its id draws (`discreet.plans.assignment`) and,
-in a round with several answers per person, those of the channels after it, side by side. The width is the same for
-every entry of a round, so that an upload's length says nothing but n.
+in a round with several answers per person, those of the channels after it, side by side. In a round by public groups
+the number of the person's group comes first, as two bytes. The width is the same for every entry of a round, so that an
+upload's length says nothing but n.
 """
 
 import struct
@@ -26,6 +27,8 @@ from discreet.plans.base import Round
 MEDIA_TYPE = "application/vnd.discreet.reports"
 MAX_WIDTH = (1 << 16) - 1
 """The most bytes that the reports of one entry may have."""
+GROUP_BYTES = 2
+"""Bytes of the number of a public group."""
 
 _HEADER = struct.Struct("<3sc16sIIHH")
 HEADER_BYTES = _HEADER.size
@@ -118,6 +121,24 @@ def entry_width(asked: Round) -> int:
     return max(_used(asked))
 
 
+def lead(asked: Round) -> int:
+    """Return the bytes before the reports of an entry: those of the person's public group, if there are groups."""
+    return 0 if asked.by is None else GROUP_BYTES
+
+
+def group_codes(asked: Round, entries: Bytes) -> Counts | None:
+    """Return the number of each entry's public group, -1 where the round has none of it; None without groups."""
+    if asked.by is None:
+        return None
+    codes = np.ascontiguousarray(entries[:, :GROUP_BYTES]).view("<u2").reshape(-1).astype(np.int64)
+    return np.where(codes < asked.by.size, codes, -1)
+
+
+def write_groups(groups: Counts) -> Bytes:
+    """Return the numbers of public groups as the first bytes of entries."""
+    return np.ascontiguousarray(groups, dtype="<u2").view(np.uint8).reshape(-1, GROUP_BYTES)
+
+
 def check_width(asked: Round) -> None:
     """Refuse a round whose reports are too long to be uploaded."""
     if entry_width(asked) > MAX_WIDTH:
@@ -128,28 +149,30 @@ def check_width(asked: Round) -> None:
 
 def pieces(asked: Round, drawn: Counts) -> Iterator[Piece]:
     """Yield where each channel's reports are in the entries of people, given the channel drawn for each."""
-    widths = [channel.mechanism.report_bytes for channel in asked.channels]
-    for first in range(len(widths)):
-        people = np.flatnonzero(drawn == first) if len(widths) > 1 else np.arange(len(drawn))
-        start = 0
-        for step in range(asked.answers if people.size else 0):
-            channel = (first + step) % len(widths)
-            yield Piece(channel, people, start, start + widths[channel])
-            start += widths[channel]
+    for first in [0] if len(asked.channels) == 1 else np.unique(drawn[drawn >= 0]).tolist():
+        people = np.flatnonzero(drawn == first)
+        block, start = first - first % asked.block, lead(asked)
+        for step in range(asked.answers):
+            channel = block + (first - block + step) % asked.block
+            width = asked.channels[channel].mechanism.report_bytes
+            yield Piece(channel, people, start, start + width)
+            start += width
 
 
 def has_zero_padding(asked: Round, drawn: Counts, entries: Bytes) -> npt.NDArray[np.bool_]:
     """Return which entries hold nothing but zeros after their reports, given the channel drawn for each."""
-    clean = np.ones(len(entries), dtype=np.bool_)
+    clean = np.zeros(len(entries), dtype=np.bool_)  # those without a channel stay so
+    places = np.where(drawn < 0, -1, drawn % asked.block)
     for first, used in enumerate(_used(asked)):
-        people = np.flatnonzero(drawn == first)
+        people = np.flatnonzero(places == first)
         clean[people] = ~np.any(entries[people, used:], axis=1)
     return clean
 
 
 def _used(asked: Round) -> list[int]:
-    """Return the bytes that people use for whom each channel is drawn."""
-    return [sum(one.mechanism.report_bytes for one in asked.answered(drawn)) for drawn in range(len(asked.channels))]
+    """Return the bytes that people use for whom each channel is drawn; public groups are asked alike."""
+    before = lead(asked)
+    return [before + sum(one.mechanism.report_bytes for one in asked.answered(drawn)) for drawn in range(asked.block)]
 
 
 def report_ids(ids: Sequence[bytes]) -> Bytes:

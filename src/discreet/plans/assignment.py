@@ -61,14 +61,20 @@ def drawn(words: Words, ends: Sequence[int]) -> Counts:
 def drawn_by_group(words: Words, ends: Sequence[int], groups: Counts) -> Counts:
     """Return the channel that is drawn for each word among those of the person's public group; -1 without a group.
 
-    Channels are listed group by group; ``ends`` are the thresholds within each.
-
     Examples
     --------
     >>> drawn_by_group(np.zeros(3, dtype=np.uint64), thresholds([1.0, 1.0]), np.array([0, 2, -1]))
     array([ 0,  4, -1])
     """
-    return np.where(groups < 0, -1, groups * len(ends) + drawn(words, ends))
+    return in_group(drawn(words, ends), ends, groups)
+
+
+def in_group(drawn: Counts, ends: Sequence[int], groups: Counts) -> Counts:
+    """Return the number of a channel that was drawn within a group, among those of all groups; -1 without a group.
+
+    Channels are listed group by group; ``ends`` are the thresholds within each.
+    """
+    return np.where(groups < 0, -1, groups * len(ends) + drawn)
 
 
 def answers(drawn: Counts, channel: int, block: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -95,11 +101,13 @@ def id_words(campaign: bytes, number: int, ids: Bytes) -> Words:
     return np.frombuffer(bytes(words), dtype="<u8")
 
 
-def drawn_by_id(campaign: bytes, number: int, ids: Bytes, ends: Sequence[int]) -> Counts:
-    """Return the channel that is drawn for each report id."""
+def drawn_by_id(campaign: bytes, number: int, ids: Bytes, ends: Sequence[int], groups: Counts | None = None) -> Counts:
+    """Return the channel that is drawn for each report id; with ``groups`` among those of its public group."""
     if len(ends) == 1:
-        return np.zeros(len(ids), dtype=np.int64)
-    return drawn(id_words(campaign, number, ids), ends)
+        found = np.zeros(len(ids), dtype=np.int64)
+    else:
+        found = drawn(id_words(campaign, number, ids), ends)
+    return found if groups is None else in_group(found, ends, groups)
 
 
 def cuts(shares: Sequence[float], count: int) -> Counts:

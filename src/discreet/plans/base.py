@@ -13,7 +13,7 @@ that divide it: `Round.answers`).
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
@@ -72,6 +72,15 @@ class Channel:
             )
 
 
+MOST_GROUPS = 1 << 12
+"""The most groups of one round."""
+
+
+def group_key(label: Any, key: str) -> str:
+    """Return the key of a public group's channel."""
+    return f"{label}/{key}"
+
+
 @dataclass(frozen=True)
 class Round:
     """One round of questions.
@@ -87,7 +96,7 @@ class Round:
         epsilon between them, so that all answers of a person together cost epsilon.
     by : Categories, optional
         Public groups: what a person's group is decides which channels they may answer. Channels are listed group by
-        group, as many for each; within a group they are drawn as usual.
+        group, as many for each and asked alike (`by_group`); within a group they are drawn as usual.
     """
 
     number: int
@@ -99,6 +108,22 @@ class Round:
     def __post_init__(self) -> None:
         if self.by is not None and len(self.channels) % self.by.size:
             raise DiscreetError(f"a round by {self.by.size} groups must have as many channels for each of them")
+
+    def by_group(self, by: Categories) -> "Round":
+        """Return the round as public groups are asked it: all of them alike, in channels of their own."""
+        channels = tuple(
+            replace(channel, key=group_key(label, channel.key)) for label in by.labels for channel in self.channels
+        )
+        return replace(self, channels=channels, by=by)
+
+    def of_group(self, label: Any) -> "Round":
+        """Return the round as the people of one public group are asked it."""
+        if self.by is None:
+            raise DiscreetError("a question by group needs rounds that were asked by group")
+        first = self.by.labels.index(label) * self.block
+        lead = len(group_key(label, ""))
+        channels = tuple(replace(one, key=one.key[lead:]) for one in self.channels[first : first + self.block])
+        return replace(self, channels=channels, by=None)
 
     @property
     def block(self) -> int:

@@ -11,7 +11,16 @@ from discreet.messages.rounds import write_round
 from discreet.messages.uploads import Upload
 from discreet.plans.registry import read_plan
 from discreet.service.access import ADMINISTRATOR, RESULTS, Identifier
-from discreet.service.bodies import CampaignChange, JsonUpload, NewCampaign, NewToken, PlanOnly, Some
+from discreet.service.bodies import (
+    CampaignChange,
+    JsonUpload,
+    NewCampaign,
+    NewGroups,
+    NewToken,
+    PlanOnly,
+    Some,
+    Tickets,
+)
 from discreet.service.errors import Conflict, Missing, Refused
 from discreet.service.exports import FORMATS, export
 from discreet.service.gate import answer
@@ -138,9 +147,15 @@ def for_administrators(app: FastAPI, service: Service) -> None:
         return campaigns.progress(bytes.fromhex(identifier))
 
     @app.post("/api/campaigns/{identifier}/tickets", responses=responses(401, 404, 409), **guarded)
-    def tickets(identifier: Identifier, wanted: Some) -> Json:
+    def tickets(identifier: Identifier, wanted: Tickets) -> Json:
         """Make one-time invitation tickets (admission: invited); they cannot be shown again."""
-        return {"tickets": campaigns.invite(bytes.fromhex(identifier), wanted.count)}
+        return {"tickets": campaigns.invite(bytes.fromhex(identifier), wanted.count, wanted.group)}
+
+    @app.post("/api/campaigns/{identifier}/groups", responses=responses(401, 404, 409), **guarded)
+    def add_groups(identifier: Identifier, new: NewGroups) -> Json:
+        """Add public groups to a campaign by group. Its link changes, because it announces another list of groups."""
+        campaigns.add_groups(bytes.fromhex(identifier), new.labels)
+        return campaigns.progress(bytes.fromhex(identifier))
 
     @app.post("/api/campaigns/{identifier}/rebuild", responses=responses(401, 404), **guarded)
     def rebuild(identifier: Identifier) -> Json:
@@ -211,7 +226,7 @@ def for_viewers(app: FastAPI, service: Service) -> None:
         if n < row["minimum"]:
             raise Conflict(early(row, n).reason)
         name = f'attachment; filename="{identifier}.{form}"'
-        stream = export(service.store, key, form)
+        stream = export(service.store, key, form, results.small(key))
         return StreamingResponse(stream, media_type=FORMATS[form], headers={"Content-Disposition": name})
 
 

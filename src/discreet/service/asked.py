@@ -17,8 +17,9 @@ from discreet.arrays import AnyArray, Bytes, Counts, Words
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.shapes.public_coin import PublicCoin
+from discreet.messages.ids import ticket_group
 from discreet.messages.rounds import read_round
-from discreet.messages.uploads import entry_width, has_zero_padding, pieces
+from discreet.messages.uploads import entry_width, group_codes, has_zero_padding, pieces
 from discreet.plans.assignment import drawn_by_id, thresholds
 from discreet.plans.base import Round
 from discreet.service.errors import Conflict
@@ -45,7 +46,7 @@ class Asked:
             asked = read_round(json.loads(document))
         except DiscreetError as error:
             raise Conflict(f"this version of discreet cannot read the campaign's round: {error}") from None
-        return Asked(asked, entry_width(asked), thresholds(asked.shares))
+        return Asked(asked, entry_width(asked), thresholds(asked.shares[: asked.block]))
 
     @property
     def number(self) -> int:
@@ -66,9 +67,17 @@ class Asked:
         """The mechanisms of the channels."""
         return tuple(channel.mechanism for channel in self.round.channels)
 
-    def channels(self, campaign: bytes, ids: Bytes) -> Counts:
-        """Return the channel that is drawn for each report id."""
-        return drawn_by_id(campaign, self.number, ids, self.ends)
+    def channels(self, campaign: bytes, ids: Bytes, rows: Bytes) -> Counts:
+        """Return the channel that is drawn for each report id, in the public group that its row names; -1 for none."""
+        return drawn_by_id(campaign, self.number, ids, self.ends, group_codes(self.round, rows))
+
+    def is_invited(self, tickets: Bytes, rows: Bytes) -> Mask:
+        """Return which rows name the public group that their invitation was made for, if it was made for one."""
+        groups = group_codes(self.round, rows)
+        if groups is None:
+            return np.ones(len(tickets), dtype=np.bool_)
+        invited = [ticket_group(one.tobytes()) for one in tickets]
+        return np.array([one is None or one == own for one, own in zip(invited, groups, strict=True)], dtype=np.bool_)
 
     def judge(self, ids: Bytes, rows: Bytes, drawn: Counts) -> tuple[Mask, Mask]:
         """Return which rows hold reports of their channels' alphabets, and which have the public coin of their id."""

@@ -34,6 +34,7 @@ PlanValues = Annotated[
     AfterValidator(_clean_values),
     Field(description="What `Plan.to_dict` writes: question, domain, epsilon and the plan's other fields."),
 ]
+Label = Annotated[str, Field(max_length=200), AfterValidator(_clean)] | bool | int | float
 Count = Annotated[int, Field(ge=1, le=1 << 40)]
 
 
@@ -76,6 +77,18 @@ class Some(_Body):
     """How many ids or tickets to make."""
 
     count: Annotated[int, Field(ge=1, le=10_000)] = 1
+
+
+class Tickets(Some):
+    """How many tickets to make, and for which public group if for one."""
+
+    group: Label | None = None
+
+
+class NewGroups(_Body):
+    """Public groups to add."""
+
+    labels: Annotated[list[Label], Field(min_length=1, max_length=4096)]
 
 
 class NewToken(_Body):

@@ -17,18 +17,17 @@ import numpy as np
 from sqlalchemy.engine import RowMapping
 
 from discreet.errors import DiscreetError
-from discreet.messages.ids import ADMISSIONS, ID_BYTES, issue_id, ticket_id
+from discreet.messages.ids import ADMISSIONS, ID_BYTES, group_ticket, issue_id, ticket_id
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import check_width
-from discreet.plans.base import Round
-from discreet.plans.cross_table import CrossTable
+from discreet.plans.base import Plan, Round
 from discreet.plans.groups import Groups
 from discreet.plans.questionnaire import Questionnaire
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
 from discreet.service.errors import Conflict
-from discreet.service.results import find, history, plan_of
+from discreet.service.results import find, group_sizes, history, plan_of
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 from discreet.text import listed
@@ -74,11 +73,6 @@ class Campaigns:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
         if isinstance(made, Questionnaire):
             raise DiscreetError("a campaign cannot ask a questionnaire yet; start one campaign per question")
-        if isinstance(made, (Groups, CrossTable)):
-            raise DiscreetError(
-                "a campaign asks one question of everybody; it cannot ask by group or for two answers yet. Start one "
-                "campaign per group, or use files"
-            )
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,
@@ -119,6 +113,20 @@ class Campaigns:
         self.find(identifier)
         rounds = self.store.rounds(identifier)
         return [self.store.rebuild(identifier, row["id"], Asked.read(row["document"])) for row in rounds]
+
+    def add_groups(self, identifier: bytes, labels: list[Any]) -> None:
+        """Add public groups to a campaign by group; the reports so far keep theirs.
+
+        The open round is announced with the longer list, so its hash and the links to it change.
+        """
+        row, rounds = self.find(identifier), self.store.rounds(identifier)
+        if rounds[-1]["closed"]:
+            raise Conflict("groups can be added only while a round is open")
+        longer = public_groups(plan_of(row["plan"])).with_groups(labels)
+        asked = Asked.read(rounds[-1]["document"]).round
+        assert asked.by is not None
+        document = document_of(asked.of_group(asked.by.labels[0]).by_group(longer.by))
+        self.store.extend(identifier, json.dumps(longer.to_dict()), rounds[-1]["id"], document)
 
     # -- rounds -------------------------------------------------------------------------------------------
 
@@ -222,12 +230,19 @@ class Campaigns:
         nonces = system_entropy().read(8 * count)
         return [issue_id(bytes(row["secret"]), nonces[i : i + 8]).hex() for i in range(0, 8 * count, 8)]
 
-    def invite(self, identifier: bytes, count: int) -> list[str]:
-        """Make one-time invitation tickets; only their hashes are stored."""
+    def invite(self, identifier: bytes, count: int, group: Any = None) -> list[str]:
+        """Make one-time invitation tickets; only their hashes are stored.
+
+        In a campaign by public groups a ticket may be made for a ``group``; otherwise its holder states the group.
+        """
         row = self.find(identifier)
         if row["admission"] != "invited":
             raise Conflict(f"tickets are made only if admission is invited; here it is {row['admission']}")
+        plan = plan_of(row["plan"])
         tickets = [system_entropy().read(ID_BYTES) for _ in range(count)]
+        if group is not None or (isinstance(plan, Groups) and not plan.private):
+            place = None if group is None else public_groups(plan).place(group)
+            tickets = [group_ticket(one, place) for one in tickets]
         self.store.add_tickets(identifier, [ticket_id(identifier, one) for one in tickets])
         return [one.hex() for one in tickets]
 
@@ -251,6 +266,7 @@ class Campaigns:
         return self.public(row) | {
             "n": sum(int(one["n"]) for one in rounds),
             "participants": row["participants"],
+            "groups": self._groups(row, rounds),
             "rounds": [
                 _listed_round(row, one)
                 | {
@@ -264,6 +280,21 @@ class Campaigns:
             "days": self.store.arrivals(identifier),
             "tickets": None if tickets is None else {"made": tickets[0], "spent": tickets[1]},
         }
+
+    def _groups(self, row: RowMapping, rounds: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+        """Return how many people of each public group have answered; None if the campaign does not ask by group."""
+        plan = plan_of(row["plan"])
+        if not isinstance(plan, Groups) or plan.private:
+            return None
+        sizes = group_sizes(history(self.store, rounds))
+        return [{"group": label, "n": sizes.get(label, 0)} for label in plan.by.labels]
+
+
+def public_groups(plan: Plan) -> Groups:
+    """Return the plan of a campaign by public groups, or say that it is none."""
+    if not isinstance(plan, Groups) or plan.private:
+        raise Conflict("the campaign does not ask by public groups")
+    return plan
 
 
 @lru_cache(maxsize=256)

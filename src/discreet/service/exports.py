@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.extras import require
+from discreet.messages.uploads import lead
 from discreet.plans.base import Round
 from discreet.service.asked import Asked
 from discreet.service.store import Store
@@ -21,38 +22,39 @@ FORMATS = {
 COLUMNS = ("round", "channel", "id", "report")
 
 
-def blocks(store: Store, identifier: bytes) -> Iterator[dict[str, list[Any]]]:
-    """Yield stored reports in columns: round, channel, id and packed report (hexadecimal)."""
+def blocks(store: Store, identifier: bytes, hidden: frozenset[str] = frozenset()) -> Iterator[dict[str, list[Any]]]:
+    """Yield stored reports in columns: round, channel, id and packed report (hexadecimal); but for hidden channels."""
     for row in store.rounds(identifier):
         asked = Asked.read(row["document"])
         places = [_places(asked.round, first) for first in range(len(asked.keys))]
         for ids, rows, n in store.reports(row["id"]):
-            drawn = asked.channels(identifier, np.frombuffer(ids, dtype=np.uint8).reshape(n, -1)).tolist()
+            names, table = (np.frombuffer(data, dtype=np.uint8).reshape(n, -1) for data in (ids, rows))
+            drawn = asked.channels(identifier, names, table).tolist()
             found = [
                 (key, ids[16 * i : 16 * i + 16].hex(), rows[asked.width * i + start : asked.width * i + stop].hex())
                 for i, first in enumerate(drawn)
                 for key, start, stop in places[first]
+                if key not in hidden
             ]
-            keys, names, reports = (list(column) for column in zip(*found, strict=True))
-            yield {"round": [row["number"]] * len(found), "channel": keys, "id": names, "report": reports}
+            if not found:
+                continue
+            keys, listed, reports = (list(column) for column in zip(*found, strict=True))
+            yield {"round": [row["number"]] * len(found), "channel": keys, "id": listed, "report": reports}
 
 
 def _places(asked: Round, drawn: int) -> list[tuple[str, int, int]]:
     """Return the channels that people answer for whom one is drawn, and where their entries hold the reports."""
-    found, start = [], 0
+    found, start = [], lead(asked)
     for channel in asked.answered(drawn):
         found.append((channel.key, start, start + channel.mechanism.report_bytes))
         start = found[-1][2]
     return found
 
 
-def export(store: Store, identifier: bytes, form: str) -> Iterator[bytes]:
-    """Return all reports of a campaign in one of `FORMATS`."""
-    if form == "csv":
-        return _csv(blocks(store, identifier))
-    if form == "json":
-        return _lines(blocks(store, identifier))
-    return _parquet(blocks(store, identifier))
+def export(store: Store, identifier: bytes, form: str, hidden: frozenset[str] = frozenset()) -> Iterator[bytes]:
+    """Return all reports of a campaign in one of `FORMATS`, but for those of hidden channels."""
+    writer = {"csv": _csv, "json": _lines, "parquet": _parquet}[form]
+    return writer(blocks(store, identifier, hidden))
 
 
 def _csv(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:

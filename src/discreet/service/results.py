@@ -23,7 +23,8 @@ from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet.estimation.fit import goodness_of_fit
 from discreet.plans.answers import Answer
-from discreet.plans.base import Answered, Plan
+from discreet.plans.base import Answered, Plan, group_key
+from discreet.plans.groups import GroupsAnswer
 from discreet.plans.registry import read_plan
 from discreet.service.asked import Asked
 from discreet.service.errors import Conflict, Missing
@@ -96,7 +97,7 @@ class Results:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._kept: dict[tuple[bytes, str, int, int, bool], Any] = {}
+        self._kept: dict[tuple[bytes, str, str, int, int, bool], Any] = {}
         self._computing: dict[bytes, threading.Lock] = {}
 
     def tally(self, identifier: bytes) -> dict[str, Any]:
@@ -106,8 +107,12 @@ class Results:
         n = sum(answered.n // answered.round.answers for answered in found)
         if n < row["minimum"]:
             return early(row, n).to_dict()
+        hidden = small_groups(found, int(row["minimum"]))
         listed = [
-            {"round": one.round.number, "channels": {key: tally.to_dict() for key, tally in one.tallies.items()}}
+            {
+                "round": one.round.number,
+                "channels": {key: tally.to_dict() for key, tally in one.tallies.items() if key not in hidden},
+            }
             for one in found
         ]
         return {"withheld": False, "n": n, "rounds": listed}
@@ -128,6 +133,10 @@ class Results:
             try:
                 found = history(self.store, rounds)
                 answer = plan.estimate(found) if final else plan.watch(found, int(people))
+                if isinstance(answer, GroupsAnswer):
+                    answer = answer.shown_from(int(row["minimum"]))
+                    if not answer.groups:
+                        raise DiscreetError(f"no group has {row['minimum']} reports")
             except (DiscreetError, ArithmeticError, LookupError) as error:
                 sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(rounds) + 1} has not begun"
                 held = Withheld(f"the question cannot be answered yet: {sentence}", n, int(row["minimum"]), False)
@@ -143,8 +152,12 @@ class Results:
 
         def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
             channels: list[dict[str, Any]] = []
-            for one in history(self.store, rounds):
+            found = history(self.store, rounds)
+            hidden = small_groups(found, int(row["minimum"]))
+            for one in found:
                 for channel in one.round.channels:
+                    if channel.key in hidden:
+                        continue
                     fit = goodness_of_fit(channel.mechanism, one.tally(channel.key))
                     channels.append({"round": one.round.number, "channel": channel.key} | fit.to_dict())
             alarm = any(one["alarm"] for one in channels)
@@ -153,6 +166,11 @@ class Results:
         found = self._computed("fit", identifier, compute)
         return found.to_dict() if isinstance(found, Withheld) else found
 
+    def small(self, identifier: bytes) -> frozenset[str]:
+        """Return the channels of public groups that have fewer reports than the campaign's minimum."""
+        row, rounds = find(self.store, identifier), self.store.rounds(identifier)
+        return small_groups(history(self.store, rounds), int(row["minimum"]))
+
     def _computed(
         self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[dict[str, Any]], int], Found]
     ) -> Found | Withheld:
@@ -160,7 +178,7 @@ class Results:
         n = sum(int(one["n"]) for one in rounds)
         if n < row["minimum"]:
             return early(row, n)
-        key = (identifier, what, len(rounds), n, bool(row["finished"]))
+        key = (identifier, what, f"{row['plan']} {row['minimum']}", len(rounds), n, bool(row["finished"]))
         with self._computing.setdefault(identifier, threading.Lock()), single_thread():  # others wait for this one
             if key not in self._kept:
                 found = compute(row, rounds, n)
@@ -169,6 +187,29 @@ class Results:
                 self._kept[key] = found
             kept: Found = self._kept[key]
             return kept
+
+
+def group_sizes(found: Sequence[Answered]) -> dict[Any, int]:
+    """Return how many people of each public group have answered; nothing in a campaign without groups."""
+    sizes: dict[Any, int] = {}
+    for one in found:
+        asked = one.round
+        for label in () if asked.by is None else asked.by.labels:
+            reports = sum(one.tallies[group_key(label, channel.key)].n for channel in asked.of_group(label).channels)
+            sizes[label] = sizes.get(label, 0) + reports // asked.answers
+    return sizes
+
+
+def small_groups(found: Sequence[Answered], minimum: int) -> frozenset[str]:
+    """Return the channels of public groups in which fewer than ``minimum`` people have answered."""
+    small = [label for label, n in group_sizes(found).items() if n < minimum]
+    return frozenset(
+        group_key(label, channel.key)
+        for one in found
+        for label in small
+        if one.round.by is not None and label in one.round.by.labels
+        for channel in one.round.of_group(label).channels
+    )
 
 
 def is_final(row: RowMapping, n: int) -> bool:

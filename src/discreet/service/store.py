@@ -137,6 +137,14 @@ class Store(Database):
             rows = [dict(row) for row in connection.execute(query.order_by(columns.number)).mappings()]
         return [row | {"n": Asked.read(row["document"]).people(int(row["n"]))} for row in rows]
 
+    def extend(self, campaign: bytes, plan: str, identifier: int, document: str) -> None:
+        """Replace a campaign's plan and the document of its open round by those with more public groups."""
+        with self.write() as connection:
+            owner = schema.campaigns.c.id == campaign
+            connection.execute(sa.update(schema.campaigns).where(owner).values(plan=plan))
+            own = schema.rounds.c.id == identifier
+            connection.execute(sa.update(schema.rounds).where(own).values(document=document))
+
     def close_round(self, identifier: int) -> None:
         """Close a round: reports already under way are stored before this returns, later ones are refused."""
         with self.write() as connection:
@@ -203,7 +211,7 @@ class Store(Database):
                 last = rows[-1][0]
                 ids = np.frombuffer(b"".join(row[0] for row in rows), dtype=np.uint8).reshape(-1, 16)
                 table = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint8).reshape(-1, asked.width)
-                for index, tally in asked.tallies(table, asked.channels(campaign, ids)).items():
+                for index, tally in asked.tallies(table, asked.channels(campaign, ids, table)).items():
                     merged[index] = merged[index] + tally
             connection.execute(sa.delete(schema.tallies).where(schema.tallies.c.round == identifier))
             for index, tally in merged.items():

@@ -102,7 +102,9 @@ def _take_round(
     asked, campaign = found.asked, found.campaign
     ids, rows = np.ascontiguousarray(table[:, :ID_BYTES]), table[:, ID_BYTES:]
     codes = np.full(len(ids), ACCEPTED, dtype=np.uint8)
+    in_group = np.ones(len(ids), dtype=np.bool_)
     if found.admission == "invited":
+        in_group = asked.is_invited(ids, rows)
         derived = b"".join(ticket_id(campaign, row.tobytes()) for row in ids)
         ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, ID_BYTES)
     if not found.takes(today):
@@ -115,10 +117,10 @@ def _take_round(
         spent = intake.tickets(campaign, ids.tobytes())
         for place, row in enumerate(ids):
             codes[place] = _admit(spent, row.tobytes(), asked.number)
-    channels = asked.channels(campaign, ids)
+    channels = asked.channels(campaign, ids, rows)
     valid, assigned = asked.judge(ids, rows, channels)
     codes[(codes == ACCEPTED) & ~valid] = INVALID
-    codes[(codes == ACCEPTED) & ~assigned] = UNASSIGNED
+    codes[(codes == ACCEPTED) & ~(assigned & in_group)] = UNASSIGNED
 
     candidates = np.flatnonzero(codes == ACCEPTED)
     codes[candidates] = REPLAYED

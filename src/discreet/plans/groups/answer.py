@@ -102,6 +102,15 @@ class GroupsAnswer(Answer):
             raise DiscreetError(f"{what} need one number per group; this is {self.question}")
         return found
 
+    def shown_from(self, minimum: int) -> "GroupsAnswer":
+        """Return the answer of the groups that have at least ``minimum`` reports, as if the others had none."""
+        small = {label: one.n for label, one in self.groups.items() if one.n < minimum}
+        if not small:
+            return self
+        reasons = {label: f"{n} reports so far; a group is shown from {minimum}" for label, n in small.items()}
+        kept = {label: one for label, one in self.groups.items() if label not in small}
+        return replace(self, groups=kept, too_few=self.too_few | reasons)
+
     def differ(self) -> TestResult:
         """Test that all groups are alike; see ``p_value`` of the result."""
         return differ(self.groups)

@@ -15,7 +15,6 @@ needs about as many times more people as there are groups.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -26,7 +25,7 @@ from discreet.errors import DiscreetError, MissingExtra
 from discreet.estimation.secret_groups import Cells
 from discreet.mechanisms.shapes.rounded import Rounded
 from discreet.plans.answers import Answer
-from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
+from discreet.plans.base import MOST_GROUPS, Answered, Channel, History, Plan, Round, checked_people, group_key
 from discreet.plans.encoders import MOST_LEVELS, GroupValue
 from discreet.plans.groups.answer import GroupsAnswer
 from discreet.plans.groups.design import GUESSED_MEAN, GUESSED_SPREAD, Design, best_design, group_oracle
@@ -40,8 +39,6 @@ from discreet.tallies import Tally
 PUBLIC_LABEL = "the group travels beside each report: it is public, and only the value is private"
 HOMES = {"private=True": ("levels", "k"), "private=False": ()}
 """Options that only secret groups have."""
-MOST_GROUPS = 1 << 12
-"""The most groups of one plan."""
 
 
 class Groups(Plan[GroupsAnswer]):
@@ -157,6 +154,28 @@ class Groups(Plan[GroupsAnswer]):
             "name": self.name,
         } | chosen
 
+    def place(self, label: Any) -> int:
+        """Return the number of a group, or say that there is none of this label."""
+        if label not in self.by.labels:
+            raise DiscreetError(f"group must be one of the {self.by.size} groups, not {label!r}")
+        return self.by.labels.index(label)
+
+    def with_groups(self, labels: Sequence[Any]) -> Self:
+        """Return the plan with more groups, after those that it has: earlier reports have none of them.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Groups(dc.Mean(dc.Interval(0, 100), epsilon=1, method="duchi"), by=dc.Categories(["a", "b"]))
+        >>> plan.with_groups(["c"]).by.labels
+        ('a', 'b', 'c')
+        """
+        if self.private:
+            raise DiscreetError("secret groups cannot be added later: every report is about all of them")
+        if not labels or any(label in self.by.labels for label in labels):
+            raise DiscreetError("labels must be at least one group that the question does not have yet")
+        return type(self)(self.plan, Categories([*self.by.labels, *labels]), name=self.name)
+
     def expecting(self, people: int) -> Self:
         """Return the plan for this many people in all groups."""
         if self.private:
@@ -181,10 +200,7 @@ class Groups(Plan[GroupsAnswer]):
         asked = self.plan.round([_together(answered) for answered in history])
         if asked is None:
             return None
-        channels = tuple(
-            replace(channel, key=_key(label, channel.key)) for label in self.by.labels for channel in asked.channels
-        )
-        return Round(asked.number, channels, asked.share, asked.answers, self.by)
+        return asked.by_group(self.by)
 
     def estimate(self, history: History) -> GroupsAnswer:
         """Return the answer of each group that has enough reports."""
@@ -263,49 +279,22 @@ def _domain(plan: Plan) -> Interval:
     return plan.domain
 
 
-def _key(label: Any, key: str) -> str:
-    """Return the key of a group's channel."""
-    return f"{label}/{key}"
-
-
-def _block(asked: Round, label: Any) -> Sequence[Channel]:
-    """Return the channels of one group; none if the round did not know it."""
-    if asked.by is None:
-        raise DiscreetError("a question by group needs rounds that were asked by group")
-    if label not in asked.by.labels:
-        return ()
-    first = asked.by.labels.index(label) * asked.block
-    return asked.channels[first : first + asked.block]
-
-
-def _inner(asked: Round, label: Any) -> Round:
-    """Return the round as one group was asked it."""
-    channels = tuple(
-        replace(channel, key=channel.key.removeprefix(_key(label, ""))) for channel in _block(asked, label)
-    )
-    return Round(asked.number, channels, asked.share, asked.answers)
-
-
 def _of_group(answered: Answered, label: Any) -> Answered:
     """Return what one group answered; a group that a round did not know yet has no reports."""
     asked = answered.round
     if asked.by is not None and label not in asked.by.labels:
-        template = _inner(asked, asked.by.labels[0])
+        template = asked.of_group(asked.by.labels[0])
         return Answered(template, {one.key: one.mechanism.tally([]) for one in template.channels})
-    inner = _inner(asked, label)
-    return Answered(inner, {one.key: answered.tally(_key(label, one.key)) for one in inner.channels})
+    inner = asked.of_group(label)
+    return Answered(inner, {one.key: answered.tally(group_key(label, one.key)) for one in inner.channels})
 
 
 def _together(answered: Answered) -> Answered:
     """Return what all groups answered, as if they had been asked as one."""
     asked = answered.round
-    if asked.by is None:
-        raise DiscreetError("a question by group needs rounds that were asked by group")
-    inner = _inner(asked, asked.by.labels[0])
+    labels = () if asked.by is None else asked.by.labels
+    inner = asked.of_group(labels[0] if labels else None)
     return Answered(
         inner,
-        {
-            one.key: Tally.merge(answered.tally(_key(label, one.key)) for label in asked.by.labels)
-            for one in inner.channels
-        },
+        {one.key: Tally.merge(answered.tally(group_key(label, one.key)) for label in labels) for one in inner.channels},
     )

@@ -97,6 +97,10 @@ class SecretGroupsAnswer(GroupsAnswer):
             )
         return made
 
+    def shown_from(self, minimum: int) -> Self:
+        """Return the answer itself: one tally tells of all groups, and nobody knows who is in which."""
+        return self
+
     def differ(self) -> TestResult:
         """Test that all groups are alike; see ``p_value`` of the result."""
         return self.joint.test()

@@ -90,6 +90,7 @@ async function showBudget(ledger) {
 // -- the question -----------------------------------------------------------------------------------------
 
 function ask(device, round, channels, sent) {
+  const group = showGroup(round, sent);
   const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name));
   if (channels.length === 1) $("legend").textContent = channels[0].name;
   for (const i of inOrder(channels)) {
@@ -99,13 +100,13 @@ function ask(device, round, channels, sent) {
   $("form").hidden = false;
   const values = () => {
     const given = fields.map((field) => field.value());
-    return given.includes(null) ? null : given;
+    return given.includes(null) || group() === null ? null : given;
   };
   const changed = () => {
     $("draw").disabled = values() === null;
     showCould(channels, values());
   };
-  for (const event of ["input", "change"]) $("field").addEventListener(event, changed);
+  for (const event of ["input", "change"]) for (const id of ["field", "group"]) $(id).addEventListener(event, changed);
   changed();
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -113,7 +114,7 @@ function ask(device, round, channels, sent) {
     if (given === null) return;
     $("draw").disabled = true;
     try {
-      const made = await device.answerRound(round, rowOf(channels, given), { id: sent, ticket: sent }); // charged and kept before it is shown
+      const made = await device.answerRound(round, rowOf(channels, given), { id: sent, ticket: sent, group: group() }); // charged and kept before it is shown
       $("form").hidden = $("could").hidden = true;
       // If another tab was first, its report comes back: it was not drawn with this answer.
       await showReport(device, round, channels, made.isNew ? given : null, keptOf(made, round.number));
@@ -122,6 +123,24 @@ function ask(device, round, channels, sent) {
       refuse(/** @type {Error} */ (error));
     }
   });
+}
+
+/**
+ * Ask for the public group, unless the invitation says it; the page names it as public either way.
+ * @param {import("./client/round.js").Round} round @param {Uint8Array} sent
+ * @returns {() => any} its label: undefined where it is not stated here, null while it is not yet chosen
+ */
+function showGroup(round, sent) {
+  if (!round.by) return () => undefined;
+  const invited = round.invitedGroup(round.admission === "invited" ? sent : undefined);
+  $("group").hidden = false;
+  if (invited !== null) {
+    $("group-words").textContent = `You were invited as: ${round.by.labels[invited]}. This is sent as it is, beside your randomised answer.`;
+    return () => undefined;
+  }
+  const field = fieldFor({ labels: round.by.labels, interval: null }, "group-value", "Your group");
+  $("group").append(...field.nodes);
+  return () => field.value();
 }
 
 /** What the encoders read: the row of the attributes that were asked, or the one value. */
@@ -133,7 +152,7 @@ function rowOf(channels, given) {
 }
 
 async function showReport(device, round, channels, values, kept) {
-  await showWill(channels, values, kept);
+  await showWill(channels, values, kept, round);
   $("send").onclick = () => send(device, round, kept);
   $("will").focus({ preventScroll: true });
   $("will").scrollIntoView({ block: "start", behavior: "smooth" });

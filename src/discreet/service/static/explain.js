@@ -68,14 +68,15 @@ function oddsChart(mechanism, odds, labels, drawn) {
   return columns(bars, group > 1 ? "reports, in groups" : "reports");
 }
 
-/** Show the reports that will be sent, and with the answers at hand also why they reveal little. @param {any[]} channels @param {any[] | null} values @param {{ report: string, sent: string }} kept */
-export async function showWill(channels, values, kept) {
+/** Show the reports that will be sent, and with the answers at hand also why they reveal little. @param {any[]} channels @param {any[] | null} values @param {{ report: string, sent: string }} kept @param {import("./client/round.js").Round} round */
+export async function showWill(channels, values, kept, { by }) {
   const packed = unhex(kept.report);
-  let start = 0;
+  let start = by ? 2 : 0;
   const parts = channels.map(({ mechanism }) => packed.subarray(start, (start += mechanism.reportBytes)));
   const codes = parts.map((part) => part.reduce((sum, byte, i) => sum + (BigInt(byte) << BigInt(8 * i)), 0n));
   const shown = inOrder(channels).map((i, place) => named(channels[i], parts[i], codes[i], place ? null : "code"));
-  $("report").replaceChildren(...shown.flatMap((nodes, place) => [place ? ", " : "", ...nodes]));
+  const group = by ? [String(by.labels[packed[0] + 256 * packed[1]]), ": "] : [];
+  $("report").replaceChildren(...group, ...shown.flatMap((nodes, place) => [place ? ", " : "", ...nodes]));
   $("will").hidden = false;
   if (values === null) return;
   const found = await Promise.all(channels.map((channel, i) => explain(channel, values[i], parts[i], codes[i], unhex(kept.sent))));
@@ -142,7 +143,7 @@ export function showPromise(channels, round) {
   const checks = [
     `This page computed ε = ${ratio.epsilon} from all possible reports and their probabilities (${names}). The collector claims ${round.epsilon}. A mechanism above its claim is refused.`,
     "Randomness comes from your browser's cryptographic generator.",
-    `What is sent: the campaign, the round, a random id and ${round.width} ${round.width === 1 ? "byte" : "bytes"} of report. Every answer has the same length.`,
+    `What is sent: the campaign, the round, a random id and ${round.width} ${round.width === 1 ? "byte" : "bytes"}${round.by ? ": your group, which is not randomised, and the report" : " of report"}. Every answer has the same length.`,
     "The collector stores no addresses and no times, only the day.",
   ];
   $("checks").replaceChildren(...checks.map((text) => el("li", {}, text)));
