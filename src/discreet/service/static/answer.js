@@ -12,7 +12,8 @@ const DEFAULT_LIMIT = 4;
 
 async function start() {
   startKiosk();
-  if (!showAsked(await json(`/api/campaigns/${campaign}`))) return;
+  const about = await json(`/api/campaigns/${campaign}`);
+  if (!showAsked(about)) return;
   const ledger = await ownLedger();
   const device = new Device(ledger);
   await showBudget(ledger);
@@ -34,8 +35,11 @@ async function start() {
   }
   refuseAboveLimit(entries, ratioOf(channels), limit);
   $("status").hidden = true;
-  ask(device, round, channels, sent);
+  ask(device, round, channels, sent, namesOf(about.plan));
 }
+
+/** What a group, or the sides of a table, are called. @param {any} plan */
+const namesOf = ({ question, name, names }) => (question === "groups" ? [`Your ${name}`, "Your answer"] : (names ?? []));
 
 /** What is shown and sent. @param {{ sent: Uint8Array, report: Uint8Array }} made @param {number} round */
 const keptOf = ({ sent, report }, round) => ({ round, sent: hex(sent), report: hex(report) });
@@ -89,9 +93,9 @@ async function showBudget(ledger) {
 
 // -- the question -----------------------------------------------------------------------------------------
 
-function ask(device, round, channels, sent) {
-  const group = showGroup(round, sent);
-  const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name));
+function ask(device, round, channels, sent, names) {
+  const group = showGroup(round, sent, names[0]);
+  const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name, names));
   if (channels.length === 1) $("legend").textContent = channels[0].name;
   for (const i of inOrder(channels)) {
     if (channels.length > 1) $("field").append(el("p", { class: "part" }, channels[i].name));
@@ -127,18 +131,19 @@ function ask(device, round, channels, sent) {
 
 /**
  * Ask for the public group, unless the invitation says it; the page names it as public either way.
- * @param {import("./client/round.js").Round} round @param {Uint8Array} sent
+ * @param {import("./client/round.js").Round} round @param {Uint8Array} sent @param {string} name what the groups are called
  * @returns {() => any} its label: undefined where it is not stated here, null while it is not yet chosen
  */
-function showGroup(round, sent) {
+function showGroup(round, sent, name) {
   if (!round.by) return () => undefined;
   const invited = round.invitedGroup(round.admission === "invited" ? sent : undefined);
   $("group").hidden = false;
+  $("group-legend").textContent = name;
   if (invited !== null) {
     $("group-words").textContent = `You were invited as: ${round.by.labels[invited]}. This is sent as it is, beside your randomised answer.`;
     return () => undefined;
   }
-  const field = fieldFor({ labels: round.by.labels, interval: null }, "group-value", "Your group");
+  const field = fieldFor({ labels: round.by.labels, interval: null }, "group-value", name);
   $("group").append(...field.nodes);
   return () => field.value();
 }

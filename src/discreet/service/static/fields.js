@@ -3,8 +3,20 @@ import { el, number } from "./dom.js";
 
 /** @typedef {{ nodes: Element[], value(): any }} Field */
 
-/** The field of a channel. @param {{ labels: any[] | null, interval: any }} channel @param {string} id @param {string} name @returns {Field} */
-export const fieldFor = ({ labels, interval }, id, name) => (labels ? choices(labels, id, name) : slider(interval, id, name));
+/** The field of a channel. @param {{ labels: any[] | null, interval: any, parts?: any[] }} channel @param {string} id @param {string} name @param {string[]} [names] of its parts @returns {Field} */
+export const fieldFor = ({ labels, interval, parts }, id, name, names = []) =>
+  parts ? several(parts, id, names) : labels ? choices(labels, id, name) : slider(interval, id, name);
+
+/** One field for each of several answers that make one report; their value is a row. */
+function several(parts, id, names) {
+  const named = (i) => names[i] ?? `Answer ${i + 1}`;
+  const fields = parts.map((part, i) => fieldFor(part, i ? `${id}-${i + 1}` : id, named(i)));
+  const value = () => {
+    const row = fields.map((field) => field.value());
+    return row.includes(null) ? null : row;
+  };
+  return { nodes: fields.flatMap(({ nodes }, i) => [el("p", { class: "part" }, named(i)), ...nodes]), value };
+}
 
 function slider({ low, high }, id, name) {
   const span = high - low;

@@ -1,5 +1,5 @@
 // The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
-import { Answers, Attribute, Below, Entropy, Ratio, Round, ticketId, WireError } from "./client/index.js";
+import { Answers, Attribute, Below, Bucket, Entropy, GroupValue, Ratio, Round, ticketId, WireError } from "./client/index.js";
 import { hex, sha256, unhex } from "./client/entropy.js";
 import { checkPin } from "./asked.js";
 import { isKiosk, storage } from "./kiosk.js";
@@ -72,8 +72,30 @@ function describe(channel) {
   const labels = single.labels ?? null;
   // A report about a threshold says yes or no, although the person enters a number: it is compared on this device.
   const meanings = single instanceof Below ? [`more than ${single.threshold}`, `at most ${single.threshold}`] : labels;
+  const parts = partsOf(single);
+  if (parts) return { ...channel, attribute, single, interval: null, labels: null, parts, meanings: combined(parts), name: "Your answer" };
   return { ...channel, attribute, single, interval, labels, meanings, name: attribute === null ? "Your answer" : `Your answer to part ${attribute + 1}` };
 }
+
+/**
+ * The two answers that a person enters where one report tells both: a secret group and a number, or two sides of a table.
+ * @param {any} encoder
+ */
+function partsOf(encoder) {
+  if (encoder instanceof GroupValue) return [{ labels: encoder.groups.labels, interval: null }, { labels: null, interval: encoder.interval }];
+  if (!(encoder instanceof Answers)) return null;
+  return encoder.encoders.map((one) => (one instanceof Bucket ? { labels: null, interval: one.interval, bins: one.bins } : { labels: one.labels, interval: null }));
+}
+
+/** What each cell of a table says, the first side changing slowest; null where there are no cells, or too many. @param {any[]} parts */
+function combined(parts) {
+  const sides = parts.map(({ labels, interval, bins }) => labels ?? (bins && ranges(interval, bins)));
+  if (!sides.every(Boolean) || sides.reduce((product, side) => product * side.length, 1) > 4096) return null;
+  return sides.reduce((all, side) => all.flatMap((one) => side.map((label) => (one ? `${one}, ${label}` : String(label)))), [""]);
+}
+
+/** @param {{ low: number, high: number }} interval @param {number} bins */
+const ranges = ({ low, high }, bins) => Array.from({ length: bins }, (_, i) => [i, i + 1].map((k) => Number((low + ((high - low) * k) / bins).toPrecision(6))).join(" – "));
 
 /** The places of channels in the order in which a person is asked: by attribute. @param {{ attribute: number | null }[]} channels */
 export const inOrder = (channels) => [...channels.keys()].sort((i, j) => channels[i].attribute - channels[j].attribute);
