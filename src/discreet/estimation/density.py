@@ -203,9 +203,10 @@ class Fit:
 def _centred(matrix: Floats, f: Floats) -> Floats:
     """Return J matrix J for the symmetric J = diag f - f fᵀ."""
     row = matrix @ f
-    out = matrix - row[:, None] - row[None, :] + f @ row
+    out = matrix - row
+    out -= (row - f @ row)[:, None]
+    out *= f
     out *= f[:, None]
-    out *= f[None, :]
     return np.asarray(out)
 
 
@@ -269,7 +270,8 @@ class Reports:
         goal = likelihood - 0.5 * float(theta @ (precision @ theta))
         for step in range(61):
             score, information = self._slopes(f, y)
-            factor = cho_factor(information + precision, lower=True, overwrite_a=True, check_finite=False)[0]
+            curvature = (information + precision).T  # symmetric, and in the order that LAPACK works in without a copy
+            factor = cho_factor(curvature, lower=True, overwrite_a=True, check_finite=False)[0]
             slope = score - precision @ theta
             move = cho_solve((factor, True), slope, check_finite=False)
             gain = float(slope @ move)  # twice what a quadratic goal would still gain
