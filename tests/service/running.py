@@ -21,6 +21,7 @@ from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.service import Settings, Store, create_app
+from discreet.service.connections import GuardedProtocol
 
 FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1}
 """Tests knock often; what limits do is tested on its own."""
@@ -34,7 +35,10 @@ class Running:
         self._made: list[Collector] = []
         self.app = create_app(store, settings)
         self.service = self.app.state.service
-        config = uvicorn.Config(self.app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none")
+        config = uvicorn.Config(
+            self.app, host="127.0.0.1", port=0, log_level="warning", access_log=False, ws="none", http=GuardedProtocol,
+            proxy_headers=False, timeout_graceful_shutdown=10,
+        )  # fmt: skip
         self.server = uvicorn.Server(config)
         self.socket = config.bind_socket()
         self.port = self.socket.getsockname()[1]

@@ -113,8 +113,12 @@ def test_slow_clients_are_not_waited_for(tmp_path):
 
 def test_too_many_requests(tmp_path):
     with running(str(tmp_path / "c.db"), requests_per_second=0.01, burst=5) as collector:
-        statuses = [raw(collector.port, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")[0] for _ in range(7)]
-        assert statuses == [200] * 5 + [429] * 2
+        assert [raw(collector.port, post(b"junk"))[0] for _ in range(7)] == [400] * 5 + [429] * 2
+        page = b"GET /new HTTP/1.1\r\nHost: x\r\n\r\n"
+        assert [raw(collector.port, page)[0] for _ in range(7)] == [200] * 7  # a group loads them all at once
+    with running(str(tmp_path / "d.db"), requests_per_second=0.01, burst=2) as collector:
+        call = b"GET /api/campaigns HTTP/1.1\r\nHost: x\r\n\r\n"
+        assert [raw(collector.port, call)[0] for _ in range(10)] == [401] * 8 + [429] * 2
 
 
 def test_too_many_waiting(tmp_path):

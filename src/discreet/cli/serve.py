@@ -1,5 +1,7 @@
 """`discreet serve`: a collector on this machine."""
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,21 +17,27 @@ def register(app: typer.Typer) -> None:
         epilog=examples(
             "discreet serve",
             "discreet serve --database postgresql://me@localhost/reports --workers 4",
+            "discreet serve --config collector.toml --behind-proxy 1",
             "discreet serve --new-token Ann",
         ),
     )(serve)
 
 
 def serve(
-    database: Annotated[
-        str, typer.Option(help="A file (SQLite) or a postgresql:// address.", envvar="DISCREET_DATABASE")
-    ] = "collector.db",
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = 8000,
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of processes; they share the database.")] = 1,
+    database: Annotated[str | None, typer.Option(help="A file (SQLite) or a postgresql:// address.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port to listen on.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=64, help="Number of processes; they share the database.")
+    ] = None,
+    behind_proxy: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="How many proxies of yours add the client to X-Forwarded-For."),
+    ] = None,
     rate: Annotated[
-        float, typer.Option(min=0, help="Requests per second from one address; 0 for no limit (behind a proxy).")
-    ] = 50.0,
+        float | None, typer.Option(min=0, help="Uploads per second from one address; 0 for no limit.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with any of the settings.")] = None,
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make a token for an administrator, print it and exit.")
     ] = None,
@@ -37,19 +45,24 @@ def serve(
 ) -> None:
     """Run a collector: campaigns, uploads, live results.
 
-    The first start makes an administrator's token and prints it once; only its hash is stored.
+    Every option can also be set in the environment (DISCREET_PORT) or in a file (port = 8000); docs/operations.md lists
+    all settings. The first start makes an administrator's token and prints it once; only its hash is stored.
     """
     try:
+        from discreet.service.configuration import read_configuration
         from discreet.service.serving import serve as run
-        from discreet.service.settings import Settings
         from discreet.service.store import Store
     except ImportError as error:
         raise MissingExtra(f'A collector needs {error.name}: pip install "discreet[service]"') from None
-    with Store(database) as store:
+    given = {"database": database, "host": host, "port": port, "workers": workers, "behind_proxy": behind_proxy}
+    configuration = read_configuration(config, os.environ, given | {"requests_per_second": rate})
+    with Store(configuration.database) as store:
         known = store.tokens()
-        token = store.new_token(new_token or "first", Settings().today()) if new_token or not known else None
+        today = configuration.settings.today()
+        token = store.new_token(new_token or "first", today) if new_token or not known else None
         shown = store.url.render_as_string(hide_password=True)
-    facts: dict[str, Any] = {"url": f"http://{host}:{port}", "database": shown, "token": token}
+    url = f"http://{configuration.host}:{configuration.port}"
+    facts: dict[str, Any] = {"url": url, "database": shown, "token": token}
     if as_json:
         show_json(facts)
     else:
@@ -57,6 +70,6 @@ def serve(
         if token:
             out.print(f"Administrator's token (it is not shown again): [bold]{token}[/bold]")
         if not new_token:
-            out.print(f"Collector at [bold cyan]{facts['url']}[/bold cyan], reports in {shown}. Stop with Ctrl+C.")
+            out.print(f"Collector at [bold cyan]{url}[/bold cyan], reports in {shown}. Stop with Ctrl+C.")
     if not new_token:
-        run(database, host, port, workers, {"requests_per_second": rate})
+        run(configuration)

@@ -1,5 +1,7 @@
 """The application: the HTTP API, the pages and the gate, put together. docs/service.md lists the endpoints."""
 
+import logging
+
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
@@ -30,6 +32,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
         Limits; the defaults suit one machine that faces the internet behind a proxy with TLS.
     """
     service = Service(store, settings or Settings())
+    _log_no_addresses()
     app = FastAPI(
         title="discreet collector",
         version=__version__,
@@ -44,6 +47,14 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     pages.mount(app, service)
     describe(app)
     return app
+
+
+def _log_no_addresses() -> None:
+    """Switch off the log of requests that servers keep by themselves: its lines begin with people's addresses."""
+    for name in ("uvicorn.access", "hypercorn.access", "gunicorn.access", "granian.access"):
+        log = logging.getLogger(name)
+        log.handlers.clear()
+        log.propagate, log.disabled = False, True
 
 
 def _handle_errors(app: FastAPI) -> None:

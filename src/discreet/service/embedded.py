@@ -10,6 +10,7 @@ import uvicorn
 
 from discreet.errors import DiscreetError
 from discreet.service.app import create_app
+from discreet.service.connections import GuardedProtocol
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 
@@ -38,7 +39,7 @@ class Embedded:
         settings = Settings(requests_per_second=0.0, tick_seconds=1.0)
         config = uvicorn.Config(
             create_app(self._store, settings), log_level="error", access_log=False, server_header=False, ws="none",
-            host="127.0.0.1", port=port,
+            http=GuardedProtocol, proxy_headers=False, host="127.0.0.1", port=port,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._socket = config.bind_socket()

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.errors import WireError
 from discreet.messages.uploads import MEDIA_TYPE, Upload, read_upload
 from discreet.service.errors import Refused, StoreBusy, status_of
-from discreet.service.limits import RateLimit
+from discreet.service.limits import RateLimit, client_address, network
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
 from discreet.service.writer import ACCEPTED, REPLAYED, STATUSES, Codes, Writer
@@ -26,6 +26,10 @@ Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None
 
 UPLOAD_PATH = "/api/reports"
 RETRY_SECONDS = b"1"
+PEER = "discreet.peer"
+"""Where a scope holds the address at the other end of the connection, if our own protocol has read the request."""
+_CALL = 0.25
+"""What a call of the API counts for in the rate limit; an upload counts for one."""
 
 POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -55,9 +59,10 @@ class Gate:
             return
         uploads = scope["path"] == UPLOAD_PATH and scope["method"] == "POST"
         try:
-            if not self.limit.allows((scope.get("client") or ("",))[0]):
-                raise Refused(429, "too many requests from this address; try again in a moment")
             headers = dict(scope["headers"])
+            cost = _cost(scope["method"], scope["path"])
+            if cost and not self.limit.allows(self.client(scope), cost):
+                raise Refused(429, "too many requests from this address; try again in a moment")
             self._check_headers(headers, uploads)
             body = await self._body(headers, receive)
             if uploads:
@@ -73,6 +78,16 @@ class Gate:
         except ConnectionError:
             return  # the client disconnected before it had sent everything
         await self.app(scope, _replay(body, receive), _with_headers(send))
+
+    def client(self, scope: MutableMapping[str, Any]) -> str:
+        """Return what the rate limit takes for one client."""
+        forwarded = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
+        peer = scope.get(PEER)
+        if peer is None and forwarded and not self.settings.behind_proxy:
+            # Another server than ours may have taken the address from this header, which anybody can write.
+            return "forwarded"
+        peer = peer or scope.get("client") or ("",)
+        return network(client_address(peer[0], forwarded, self.settings.behind_proxy))
 
     async def take(self, upload: Upload) -> Codes:
         """Store an upload; return when it is durable."""
@@ -120,6 +135,13 @@ class Gate:
         if message["type"] == "http.disconnect":
             raise ConnectionResetError
         return message
+
+
+def _cost(method: str, path: str) -> float:
+    """Return what a request counts for in the rate limit; pages are free, because a group loads them at once."""
+    if method == "POST" and (path == UPLOAD_PATH or path.endswith("/reports")):
+        return 1.0
+    return _CALL if path.startswith(("/api/", "/pages/")) else 0.0
 
 
 def answer(codes: Codes) -> bytes:

@@ -3,14 +3,16 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 from fastapi import FastAPI
 
 from discreet.errors import DiscreetError
 from discreet.service.campaigns import Campaigns
+from discreet.service.connections import STATE, Connections
 from discreet.service.metrics import Metrics
 from discreet.service.results import Results
 from discreet.service.settings import Settings
@@ -55,11 +57,11 @@ class Service:
         self._background.submit(lambda: None).result()
 
     @asynccontextmanager
-    async def running(self, _: FastAPI) -> AsyncIterator[None]:
+    async def running(self, _: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
         """Run the writer and the calendar as long as the application runs."""
         self.writer.start()
         ticking = asyncio.create_task(self._tick())
-        yield
+        yield {STATE: Connections(self.settings)}
         ticking.cancel()
         with suppress(asyncio.CancelledError):
             await ticking

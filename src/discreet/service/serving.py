@@ -1,49 +1,99 @@
-"""Run the application with uvicorn, in this process or in several workers."""
+"""Run the application with uvicorn, in this process or in several workers. This is the one way to run it in the open.
+
+uvicorn's own defaults would log people's addresses, believe X-Forwarded-For from this machine, and accept endless
+headers. Here requests are not logged, that header counts only as far as `behind_proxy` says, and `connections` has its
+limits.
+"""
 
 import json
+import logging
 import os
-from dataclasses import fields
+from contextlib import suppress
 from typing import Any
 
 from fastapi import FastAPI
 
 from discreet.errors import DiscreetError
 from discreet.service.app import create_app
-from discreet.service.settings import Settings
+from discreet.service.configuration import Configuration, read_configuration
 from discreet.service.store import Store
-from discreet.text import listed
 
-_DATABASE, _SETTINGS = "DISCREET_DATABASE", "DISCREET_SETTINGS"
+_RESOLVED = "DISCREET_RESOLVED"
+"""Where workers find the configuration that their parent has read."""
 
 
 def app_from_environment() -> FastAPI:
-    """Return the application that DISCREET_DATABASE and DISCREET_SETTINGS (JSON) describe, for any ASGI server."""
-    database = os.environ.get(_DATABASE)
-    if not database:
-        raise DiscreetError(f"{_DATABASE} must be set to a file or a postgresql:// address")
-    given = json.loads(os.environ.get(_SETTINGS, "{}"))
-    known = {field.name for field in fields(Settings)} - {"today"}
-    unknown = sorted(set(given) - known)
-    if unknown:
-        raise DiscreetError(f"{_SETTINGS} may contain {listed(sorted(known))}, not {unknown[0]!r}")
-    return create_app(Store(database), Settings(**given))
+    """Return the application that the environment describes; `discreet serve` starts its workers with it."""
+    resolved = os.environ.get(_RESOLVED)
+    if resolved:
+        configuration = read_configuration(given=json.loads(resolved))
+    elif os.environ.get("DISCREET_DATABASE") or os.environ.get("DISCREET_DATABASE_FILE"):
+        configuration = read_configuration(environment=os.environ)
+    else:
+        raise DiscreetError("DISCREET_DATABASE must be set to a file or a postgresql:// address")
+    return create_app(Store(configuration.database), configuration.settings)
 
 
-def serve(database: str, host: str, port: int, workers: int, settings: dict[str, Any]) -> None:
+def serve(configuration: Configuration) -> None:
     """Serve until interrupted. Nothing about clients is logged; leave TLS to a proxy."""
     import uvicorn
 
-    os.environ[_DATABASE], os.environ[_SETTINGS] = database, json.dumps(settings)
+    os.environ[_RESOLVED] = json.dumps(configuration.to_dict())
+    _open_more_files()
     uvicorn.run(
         "discreet.service.serving:app_from_environment",
         factory=True,
-        host=host,
-        port=port,
-        workers=workers,
+        host=configuration.host,
+        port=configuration.port,
+        workers=configuration.workers,
+        http="discreet.service.connections:GuardedProtocol",
         access_log=False,
-        log_level="warning",
+        log_config=log_config(configuration.log_format),
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=30,
+        timeout_graceful_shutdown=max(1, round(configuration.settings.shutdown_seconds)),
         ws="none",
     )
+
+
+def _open_more_files() -> None:
+    """Raise the number of files that this process and its workers may open to what the system allows."""
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard == resource.RLIM_INFINITY or soft < hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536) if hard > 0 else 65_536, hard))
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line. Nothing of a request is logged, so nothing of a person can be."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a record as JSON."""
+        found: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            found["exception"] = self.formatException(record.exc_info)
+        return json.dumps(found, ensure_ascii=False)
+
+
+def log_config(form: str) -> dict[str, Any]:
+    """Return the configuration of the logs: warnings and errors, on standard error."""
+    formatter: dict[str, Any] = {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+    if form == "json":
+        formatter = {"()": "discreet.service.serving.JsonLines"}
+    names = ("uvicorn", "uvicorn.error", "discreet.service")
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": formatter},
+        "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "loggers": {name: {"handlers": ["lines"], "level": "WARNING", "propagate": False} for name in names},
+    }

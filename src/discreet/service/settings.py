@@ -19,8 +19,23 @@ class Settings:
         Largest request in bytes; a larger one is refused before it is read (413).
     body_seconds : float
         How long a client may take to send a request (408).
+    header_bytes, header_seconds : int, float
+        Largest header (431), and how long a client may take to send it (408).
+    write_seconds : float
+        How long a client may stop reading a response before its connection is closed.
+    max_connections : int
+        Connections per process; zero means as many as the process may open files, less a reserve. Beyond it, the one
+        that has rested the longest is closed.
+    connections_per_address : int
+        The same for one address; zero means half of all, or all behind a proxy.
+    behind_proxy : int
+        How many proxies of yours are in front; zero means none. The address of a client is then the one that the first
+        of them wrote into X-Forwarded-For. Without a proxy the header is ignored.
     requests_per_second, burst : float
-        Limit per address (429); zero means no limit. Addresses are hashed, kept in memory only, and never stored.
+        Limit per address (429), in uploads; zero means no limit. Other calls of the API count for a quarter, pages and
+        their files for nothing. Addresses are hashed, kept in memory only, and never stored.
+    shutdown_seconds : float
+        How long requests may take to end when the collector is stopped.
     max_waiting : int
         How many reports may wait for the store (429).
     group : int
@@ -33,8 +48,15 @@ class Settings:
 
     max_body: int = 4 << 20
     body_seconds: float = 20.0
+    header_bytes: int = 32 << 10
+    header_seconds: float = 10.0
+    write_seconds: float = 60.0
+    max_connections: int = 0
+    connections_per_address: int = 0
+    behind_proxy: int = 0
     requests_per_second: float = 50.0
-    burst: float = 200.0
+    burst: float = 1000.0
+    shutdown_seconds: float = 10.0
     max_waiting: int = 200_000
     group: int = 20_000
     today: Callable[[], datetime.date] = _today
