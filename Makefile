@@ -30,9 +30,14 @@ PYTHON  ?= $(shell for python in $(PYTHONS); do \
 help:  ## say what can be made (this list)
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: install
+install: $(STAMP)/demo  ## make .venv with what files, plots and the collector need
+	@echo "Ready: $(BIN)/discreet, or 'source $(BIN)/activate' and then 'discreet'."
+
 .PHONY: demo
 demo: $(STAMP)/demo  ## install what the demo needs, then run it
 	@$(BIN)/discreet demo
+	@echo "To use discreet on files of your own: source $(BIN)/activate, then: discreet privatize --help"
 
 .PHONY: serve
 serve: $(STAMP)/service  ## run a collector on this machine
@@ -146,8 +151,8 @@ $(STAMP)/venv:
 # Each stamp stands for one set of extras, at pinned versions, and for the distributions of this repository that are
 # installed beside discreet. uv installs where it can be had, pip otherwise (pip also knows a mirror that was set up
 # for pip alone).
-$(STAMP)/demo:    EXTRAS := service,plots
-$(STAMP)/service: EXTRAS := service,plots
+$(STAMP)/demo:    EXTRAS := service,plots,excel
+$(STAMP)/service: EXTRAS := service,plots,excel
 $(STAMP)/test:    EXTRAS := dev,all
 $(STAMP)/docs:    EXTRAS := docs,plots,scipy,fast
 $(STAMP)/all:     EXTRAS := dev,docs,all

@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.registry import entries
-from site_tools import pages, pictures, trust, watching
+from site_tools import commands, pages, pictures, trust, watching
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -83,7 +83,7 @@ def anchors(path):
 )
 def test_links_lead_somewhere(path):
     generated = {DOCS / "mechanisms" / "index.md", *(DOCS / "mechanisms" / f"{name}.md" for name in entries())}
-    generated |= {DOCS / f"{name}.md" for name in ("contributing", "security", "changelog")}
+    generated |= {DOCS / f"{name}.md" for name in ("contributing", "security", "changelog", "commands")}
     for link in LINK.findall(CODE.sub("", path.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", link):
             assert link.startswith(("https://", "mailto:")), link
@@ -121,6 +121,15 @@ def test_every_mechanism_is_in_the_index_and_the_navigation():
         assert pages.advice_of(pages.split_docstring(entry)[1]) or name in pages.USE
     for _, file in pages.PAPERS.values():
         assert (DOCS / "papers" / file).exists()
+
+
+def test_the_page_of_commands_has_every_verb_and_option():
+    page = commands.command_page()
+    for verb in ("demo", "privatize", "estimate", "campaign start", "advise"):
+        assert f"# discreet {verb}\n" in page
+    for option in ("`--thousands`", "`--from`", "`--force`"):
+        assert option in page
+    assert "--users" not in page  # hidden
 
 
 def test_the_worse_of_two_is_not_called_the_least():

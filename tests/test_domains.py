@@ -50,9 +50,10 @@ def test_bad_intervals_are_named(low, high, why):
         ([1.0, math.nan], "value 1 must be a finite number"),
         ([math.inf], "value 0 must be a finite number"),
         (["1"], "type"),
+        ([1.0, None], "value 1 is missing"),
+        ([1.0, {}], "value 1 must be a number, not of type dict"),
         ([[1.0]], "shape"),
-        ([None], "type"),
-        ([True], "type"),
+        ([None], "value 0 is missing"),
         ([1j], "type"),
     ],
 )
@@ -100,9 +101,44 @@ def test_bad_labels_are_named(labels, why):
         (["a", "c"], "value 1 must be one of the 2 categories"),
         ([1], "value 0 must be"),
         ([["a"]], "shape"),
-        ([math.nan], "value 0 must be"),
+        ([math.nan], "value 0 is missing; drop or replace missing values first"),
+        (["a", None], "value 1 is missing"),
+        (["a", math.nan], "value 1 is missing"),
+        (np.array(["a", None], dtype=object), "value 1 is missing"),
+        (["b", {}], "value 1 must be"),
     ],
 )
 def test_unknown_labels_are_named(values, why):
     with pytest.raises(dc.DomainError, match=why):
         dc.Categories(["a", "b"]).encode(values)
+
+
+@pytest.mark.parametrize(
+    ("labels", "values", "codes"),
+    [
+        ([1, 2], [2.0, "1", " 2 ", "1.0", True], [1, 0, 1, 0, 0]),
+        ([True, False], ["true", "FALSE", 1, 0.0, "0"], [0, 1, 0, 1, 1]),
+        (["true", "false"], np.array([True, False]), [0, 1]),
+        (["1", "2"], [1, 2.0, "2"], [0, 1, 1]),
+        (["a", 10**400], ["a", 10**400], [0, 1]),
+        (["01", "1"], ["01", "1", 1], [0, 1, 1]),
+    ],
+)
+def test_a_label_may_be_spelt_in_another_type(labels, values, codes):
+    assert dc.Categories(labels).encode(values).inputs.tolist() == codes
+
+
+def test_what_is_spelt_otherwise_is_another_label():
+    floors = dc.Categories(["1", "2"])
+    for value in ("1.0", "01", 1.5, "one", "1_0", None, math.inf):
+        assert floors.find(value) is None
+
+
+def test_the_device_stays_strict():
+    assert dc.Categories([1, 2]).encode_total(["1", 2.0, None]).replaced.tolist() == [True, False, True]
+
+
+def test_booleans_and_objects_are_numbers_where_they_can_be():
+    unit = dc.Interval(0, 1)
+    assert unit.encode([True, False]).inputs.tolist() == [1, -1]
+    assert unit.encode(np.array([1, 0.5, True], dtype=object)).inputs.tolist() == [1, 0, 1]

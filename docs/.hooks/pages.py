@@ -1,6 +1,7 @@
 """mkdocs hook: generate pages while the site is built.
 
-The mechanisms' pages come from the registry; contributing, security and changelog from the files beside README.md.
+The mechanisms' pages come from the registry, the command line's from its help; contributing, security and changelog
+from the files beside README.md.
 """
 
 import re
@@ -12,6 +13,7 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
+from site_tools.commands import command_page  # noqa: E402 - found by the line above
 from site_tools.pages import mechanism_pages, navigation  # noqa: E402 - found by the line above
 
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
@@ -27,6 +29,7 @@ def beside(name):
 
 
 PAGES = {f"mechanisms/{name}": text for name, text in mechanism_pages().items()}
+PAGES["commands.md"] = command_page()
 PAGES |= {page: beside(name) for name, page in BESIDE.items()}
 
 

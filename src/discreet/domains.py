@@ -11,6 +11,11 @@ and the arithmetic of every domain is checked when it is made, before any value 
   infinite, so that no finite value becomes a NaN;
 - a number is an `int` or a `float` (numpy's too); a boolean, a text, a NaN and an infinity are not;
 - labels are equal as Python says: 1, 1.0 and true are the same label.
+
+The owner of the data may hold values that came from files. Where errors are errors (`encode`), one policy holds for
+arrays, data frames and files alike: booleans count as the numbers 0 and 1; a text that spells a number or a truth value
+is the label it spells, and the other way round ("1", " 1" and 1.0 are the label 1; True is the label "true"); a
+missing value is refused by its row, or dropped and counted where the caller can ask for that.
 """
 
 import math
@@ -110,7 +115,9 @@ class Interval:
     def check(self, values: Any) -> Floats:
         """Return values as floats, or say which row is not a finite number."""
         array = _column(values)
-        if array.dtype.kind not in "fiu":
+        if array.dtype.kind == "O":
+            array = _numbers(array)
+        if array.dtype.kind not in "fiub":
             raise DomainError(f"values must be numbers, not of type {array.dtype.type.__name__}")
         floats = np.asarray(array, dtype=np.float64)
         if not np.isfinite(floats).all():
@@ -202,20 +209,44 @@ class Categories:
         return hash(self.labels)
 
     def encode(self, values: Any) -> Encoded:
-        """Return the index of each label."""
-        array = _column(values)
-        try:
-            distinct, inverse = np.unique(array, return_inverse=True)
-        except TypeError:
-            raise DomainError("values must be labels of one type, all text or all numbers") from None
-        codes = np.empty(distinct.size, dtype=np.int64)
-        for i, label in enumerate(distinct.tolist()):
-            code = self._index.get(label) if isinstance(label, Hashable) else None
-            if code is None:
-                first = int(np.flatnonzero(inverse == i)[0])
-                raise DomainError(f"value {first} must be one of the {self.size} categories")
-            codes[i] = code
-        return Encoded(codes[inverse])
+        """Return the index of each label; see `find` for texts that spell a number."""
+        mixed = isinstance(values, (list, tuple))  # numpy would turn a missing value between texts into the text "nan"
+        array = _column(_objects(values) if mixed else values)
+        if array.dtype.kind == "O":
+            keys = [value if isinstance(value, Hashable) else None for value in array.tolist()]
+            codes = {key: self.find(key) for key in set(keys)}
+            found = [codes[key] for key in keys]
+            if None in found:
+                raise DomainError(self._refusal(found.index(None), array[found.index(None)]))
+            return Encoded(np.array(found, dtype=np.int64))
+        distinct, inverse = np.unique(array, return_inverse=True)
+        numbers = [self.find(label) for label in distinct.tolist()]
+        if None in numbers:
+            first = int(np.flatnonzero(inverse == numbers.index(None))[0])
+            raise DomainError(self._refusal(first, array[first]))
+        return Encoded(np.array(numbers, dtype=np.int64)[inverse])
+
+    def find(self, value: Any) -> int | None:
+        """Return the index of the label that a value is or spells, or None.
+
+        Examples
+        --------
+        >>> floors = Categories([1, 2, 3])
+        >>> floors.find(2.0), floors.find("2"), floors.find("2.0"), floors.find("two")
+        (1, 1, 1, None)
+        >>> Categories(["true", "false"]).find(False)
+        1
+        """
+        for spelt in _spellings(value.item() if isinstance(value, np.generic) else value):
+            code = self._index.get(spelt)
+            if code is not None:
+                return code
+        return None
+
+    def _refusal(self, row: int, value: Any) -> str:
+        if _is_missing(value):
+            return f"value {row} is missing; drop or replace missing values first"
+        return f"value {row} must be one of the {self.size} categories"
 
     @property
     def image(self) -> Image:
@@ -258,6 +289,55 @@ def _column(values: Any) -> AnyArray:
     if array.size == 0:
         raise DomainError("values must not be empty")
     return array
+
+
+def _objects(values: Any) -> AnyArray:
+    """Return a list as an array of its objects; of lists in a list, numpy makes more dimensions, which are refused."""
+    if any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
+        return _column(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _numbers(array: AnyArray) -> AnyArray:
+    """Return an array of objects as floats, or say which row is missing or no number."""
+    for row, value in enumerate(array.tolist()):
+        if _is_missing(value):
+            raise DomainError(f"value {row} is missing; drop or replace missing values first")
+        if isinstance(value, str) or not hasattr(value, "__float__"):
+            raise DomainError(f"value {row} must be a number, not of type {type(value).__name__}")
+    return array.astype(np.float64)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, and what pandas has for them."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def _spellings(value: Any) -> Iterable[Hashable]:
+    """Yield a value, and what else the same thing may be written as: 1 for "1", "1" for 1.0, True for "true"."""
+    if not isinstance(value, Hashable) or _is_missing(value):
+        return
+    yield value
+    if isinstance(value, str):
+        text = value.strip()
+        yield text
+        if text.lower() in ("true", "false"):
+            yield from _spellings(text.lower() == "true")
+        elif "_" not in text:
+            try:
+                yield float(text)
+            except ValueError:
+                return
+    elif isinstance(value, bool):
+        yield from (str(value).lower(), str(value), str(value).upper())
+    elif isinstance(value, float) and value.is_integer():
+        yield str(int(value))
+    elif isinstance(value, (int, float)):
+        yield str(value)
 
 
 # -- totality -------------------------------------------------------------------------------------------------

@@ -196,13 +196,14 @@ def read_sample(path: Path, column: str | None, domain: Any) -> Any:
     import numpy as np
 
     from discreet.domains import Interval
-    from discreet.drivers.files.formats import open_values
+    from discreet.drivers.files.opening import open_values
+    from discreet.drivers.files.reading import Reading
     from discreet.drivers.tables import Collection
     from discreet.plans.mean import Mean
 
     if column is None or not isinstance(domain, Interval):
         raise DiscreetError("--sample needs the --column of one number")
-    source = open_values(path, Collection({column: Mean(domain, 1.0, "duchi")}))
+    source = open_values(path, Collection({column: Mean(domain, 1.0, "duchi")}), Reading())
     parts = [batch.column(0).to_numpy(zero_copy_only=False).astype(float) for batch in source.batches()]
     values = np.concatenate(parts) if parts else np.empty(0)
     return values[~np.isnan(values)]

@@ -268,10 +268,10 @@ def link_to(url: str, progress: dict[str, Any]) -> str | None:
 
 
 def show(progress: dict[str, Any], url: str, as_json: bool) -> None:
-    """Print a campaign's progress."""
-    link = link_to(url, progress)
+    """Print a campaign's progress, and the links that people and you open."""
+    link, dashboard = link_to(url, progress), f"{url.rstrip('/')}/campaigns/{progress['id']}"
     if as_json:
-        show_json(progress | {"link": link})
+        show_json(progress | {"link": link, "dashboard": dashboard})
         return
     out = console()
     out.print(f"[bold cyan]{progress['id']}[/bold cyan]  {progress['title']}  [dim]{progress['state']}[/dim]")
@@ -281,3 +281,4 @@ def show(progress: dict[str, Any], url: str, as_json: bool) -> None:
         out.print(f"  round {one['round']}: {thousands(one['n'])}{target} reports, {one['state']}")
     if link is not None:
         out.print(f"  people answer at {link}", soft_wrap=True)
+    out.print(f"  you watch it at {dashboard}", soft_wrap=True)

@@ -1,6 +1,7 @@
 """Shared by all verbs: the application, error messages, JSON output and consoles."""
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -31,7 +32,7 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except DiscreetError as error:
-            fail(str(error))
+            fail(in_flags(str(error), ctx.invoked_subcommand))
         except _WRONG_USE as error:
             sentence = error.format_message()
             if "\n" in sentence:
@@ -77,6 +78,35 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+_ARGUMENT = re.compile(r"\b([a-z_]+)=(?:'([^']*)'|\"([^\"]*)\"|([\w.]+))?")
+_FLAGS = {"overwrite": "force"}
+"""Options of the command line whose name differs from that of the library's argument."""
+
+
+def in_flags(sentence: str, verb: str | None) -> str:
+    """Return a sentence of the library with its arguments as options of a verb: missing='drop' is --missing drop.
+
+    Examples
+    --------
+    >>> in_flags("r.csv exists (overwrite=True allows it); or give decimal=','", "privatize")
+    "r.csv exists (--force allows it); or give --decimal ','"
+    """
+    commands = typer.main.get_command(app)
+    command = getattr(commands, "commands", {}).get(verb)
+    known = {name.lstrip("-") for one in getattr(command, "params", []) for name in one.opts}
+
+    def flag(found: "re.Match[str]") -> str:
+        name = _FLAGS.get(found[1], found[1]).replace("_", "-")
+        if name not in known:
+            return found[0]
+        value = next((text for text in found.groups()[1:] if text is not None), "")
+        if value in ("True", ""):
+            return f"--{name}"
+        return f"--{name} {value if value.isalnum() or value.replace('-', '').isalnum() else repr(value)}"
+
+    return _ARGUMENT.sub(flag, sentence)
 
 
 def fail(sentence: str) -> NoReturn:

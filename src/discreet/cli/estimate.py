@@ -7,6 +7,7 @@ import typer
 
 from discreet.cli.common import Json, console, examples, show_json
 from discreet.cli.progress import Rows
+from discreet.cli.tables import histogram, show_table
 from discreet.text import thousands
 
 if TYPE_CHECKING:
@@ -60,21 +61,17 @@ def estimate(
 
 
 def _show(out: "Console", answer: "Answer", top: int) -> None:
-    """Print one answer: a number with its margin, or a table."""
+    """Print one answer: a number with its margin, or a table; of a distribution its histogram as well."""
+    from discreet.plans.distribution.answer import DistributionAnswer
+
+    if isinstance(answer, DistributionAnswer):
+        for line in histogram(answer, min(out.width - 1, 78)):
+            out.print(line, soft_wrap=True, markup=False)
     cells = answer.cells()
     if len(cells) == 1:
         out.print(f"  [bold]{answer}[/bold]")
         return
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for title in ("answer", f"{answer.level:.0%} interval"):
-        table.add_column(title, justify="right")
-    for name, value, interval in answer.first_cells(top):
-        table.add_row(escape(name), value, interval)
-    out.print(table)
+    interval = f"{answer.level:.0%} interval"
+    show_table(out, ("", "answer", interval), answer.first_cells(top), ("answer", interval))
     if len(cells) > top:
         out.print(f"[dim]… and {thousands(len(cells) - top)} more: --top shows them.[/dim]")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.common import Json, console, examples, parse_options, show_json
+from discreet.cli.common import Json, console, examples, in_flags, parse_options, show_json
 from discreet.cli.progress import Rows
+from discreet.cli.tables import show_table
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def register(app: typer.Typer) -> None:
             "--out reports.csv",
             "discreet privatize data.parquet --column wage --ask quantile --quantile 0.5 --low 0 --high 500000 "
             "--epsilon 1 --out reports.parquet",
+            "discreet privatize data.csv --column wage --ask range-mean --low 0 --high 500000 --from 20000 --to 50000 "
+            "--epsilon 1 --out reports.parquet",
             "discreet privatize data.parquet --question wage:mean:0:500000 --question age:mean:0:120 "
             "--budget sample --epsilon 1 --out reports.parquet",
             "discreet privatize data.csv --column wage --ask mean --low 0 --high 500000 --by state=Ohio,Utah,Iowa "
@@ -38,13 +41,15 @@ def register(app: typer.Typer) -> None:
 
 
 def privatize(
-    file: Annotated[Path, typer.Argument(help="Values: .csv, .parquet or .arrow, one row per person.")],
+    file: Annotated[Path, typer.Argument(help="Values: .csv, .xlsx, .parquet or .arrow, one row per person.")],
     out: Annotated[Path, typer.Option(help="Where to write the reports: .parquet, .arrow or .csv (plus .csv.json).")],
     epsilon: Annotated[str, typer.Option(help="Total privacy budget per person: a number, or a fraction such as 1/3.")],
     column: Annotated[
         list[str] | None, typer.Option(help="Column to privatize; repeat it to ask the same of several.")
     ] = None,
-    ask: Annotated[str | None, typer.Option(help="The question: mean, frequency, distribution, quantile, …")] = None,
+    ask: Annotated[
+        str | None, typer.Option(help="The question: mean, frequency, distribution, quantile, variance or range-mean.")
+    ] = None,
     low: Annotated[float | None, typer.Option(help="Smallest value; smaller ones are clipped.")] = None,
     high: Annotated[float | None, typer.Option(help="Largest value; larger ones are clipped.")] = None,
     labels: Annotated[
@@ -54,6 +59,8 @@ def privatize(
         list[float] | None,
         typer.Option(help="Which quantile, such as 0.5 for the median; repeat it for several.", metavar="SHARE"),
     ] = None,
+    from_: Annotated[float | None, typer.Option("--from", help="For range-mean: where the range starts.")] = None,
+    to: Annotated[float | None, typer.Option("--to", help="For range-mean: where the range ends.")] = None,
     step: Annotated[float | None, typer.Option(help="For quantiles: the unit of the values, such as 100.")] = None,
     range_: Annotated[
         str | None,
@@ -91,6 +98,21 @@ def privatize(
     ] = "split",
     missing: Annotated[str, typer.Option(help="Missing values: drop (and count them) or error.")] = "drop",
     force: Annotated[bool, typer.Option("--force", help="Overwrite OUT if it exists.")] = False,
+    delimiter: Annotated[
+        str | None, typer.Option(help="CSV: what separates columns, such as ';' or tab. Found out unless given.")
+    ] = None,
+    decimal: Annotated[
+        str | None, typer.Option(help="CSV: the decimal sign, '.' or ','. Found out unless given.")
+    ] = None,
+    thousands: Annotated[
+        str | None, typer.Option(help="CSV: what separates thousands, such as ',' or space. Found out unless given.")
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="CSV: such as utf-8 or windows-1252. Found out unless given.")
+    ] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="Spreadsheet: the name of the sheet; the first unless given.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Turn columns of a file into private reports.
@@ -101,7 +123,11 @@ def privatize(
     """
     from discreet.drivers.files import privatize_file
 
-    named = {"step": step, "rounds": rounds, "range": range_}
+    if ask == "range-mean" and (from_ is None or to is None):
+        raise DiscreetError("--ask range-mean needs --from and --to: the mean of whom, such as --from 20000 --to 50000")
+    if ask != "range-mean" and (from_ is not None or to is not None):
+        raise DiscreetError("--from and --to belong to --ask range-mean; --low and --high bound all values")
+    named = {"step": step, "rounds": rounds, "range": range_, "low": from_, "high": to}
     options = parse_options(option or []) | {name: value for name, value in named.items() if value is not None}
     if ask in ("quantile", "quantiles") and not quantile:
         raise DiscreetError(f"--ask {ask} needs --quantile: give the share, such as --quantile 0.5 for the median")
@@ -124,41 +150,50 @@ def privatize(
     plans = by_group(plans, by, secret_groups)
     with Rows("Privatising") as told:
         summary = privatize_file(
-            file, out, plans, budget=budget, epsilon=epsilon, missing=missing, overwrite=force, progress=told
+            file,
+            out,
+            plans,
+            budget=budget,
+            epsilon=epsilon,
+            missing=missing,
+            overwrite=force,
+            delimiter=delimiter,
+            decimal=decimal,
+            thousands=thousands,
+            encoding=encoding,
+            sheet=sheet,
+            progress=told,
         )
     if as_json:
         show_json(summary.to_dict())
     else:
+        for note in summary.notes:
+            console(stderr=True).print(f"Note: {in_flags(note, 'privatize')}.", soft_wrap=True, markup=False)
         _show(summary)
 
 
 def _show(summary: "Summary") -> None:
-    from rich import box
-    from rich.table import Table
-
     from discreet.privacy.ledger import shown
     from discreet.text import thousands
 
     found, collection = summary.counted, summary.reports.collection
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Column", style="cyan")
-    for title in ("Question", "Method"):
-        table.add_column(title)
-    for title in ("ε", "Reports", "Missing", "Clipped"):
-        table.add_column(title, justify="right")
+    rows = []
     for column, plan in collection.questions.items():
         low, high = (thousands(counts.get(column, 0)) for counts in (found.clipped_low, found.clipped_high))
-        table.add_row(
-            column,
-            plan.question,
-            plan.method,
-            f"{plan.epsilon:.4g}",
-            thousands(found.reports.get(column, 0)),
-            thousands(found.missing.get(column, 0)),
-            f"{low} low, {high} high" if "low" in plan.to_dict().get("domain", {}) else "–",
+        rows.append(
+            (
+                column,
+                plan.question,
+                plan.method,
+                f"{plan.epsilon:.4g}",
+                thousands(found.reports.get(column, 0)),
+                thousands(found.missing.get(column, 0)),
+                f"{low} low, {high} high" if "low" in plan.to_dict().get("domain", {}) else "–",
+            )
         )
     out = console()
-    out.print(table)
+    numbers = ("ε", "Reports", "Missing", "Clipped")
+    show_table(out, ("Column", "Question", "Method", *numbers), rows, numbers, "cyan")
     how = "" if len(collection.questions) == 1 else f" ({collection.budget})"
     out.print(
         f"{thousands(found.rows)} rows, {thousands(found.written)} written to [bold]{summary.out}[/bold]; each person "

@@ -1,7 +1,7 @@
 """Dask: files of reports are counted by the workers of a cluster, one task per file; only tallies travel.
 
 Privatising in parallel needs no driver of its own: delay `discreet.drivers.files.privatize_file`, one call per file of
-people. Needs the extra ``dataframes``, and dask.
+people. Needs the extra ``dask``.
 """
 
 import os
@@ -30,7 +30,7 @@ def tally_files(*paths: str | os.PathLike[str], scheduler: Any = None) -> tuple[
     scheduler : str or callable, optional
         Dask's, such as "threads" or "processes"; the current client's unless given.
     """
-    dask = require("dask", "dataframes", "Counting with Dask")
+    dask = require("dask", "dask", "Counting with Dask")
     parts = [part for path in paths for part in parts_of(path)]
     if not parts:
         raise DiscreetError("paths must name at least one file of reports")

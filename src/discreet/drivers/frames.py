@@ -123,6 +123,10 @@ def to_arrow(frame: Any, columns: list[str] | None) -> Any:
     for column in columns or []:
         if column not in names:
             raise DiscreetError(no_column(column, [str(name) for name in names]))
+        if names.count(column) > 1:
+            raise DiscreetError(
+                f"the frame has {names.count(column)} columns named {column!r}; rename all but one of them"
+            )
     wanted = names if columns is None else columns
     if kind == "pyarrow":
         table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame

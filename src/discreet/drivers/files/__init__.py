@@ -1,7 +1,7 @@
 """Files: a column of values in, a column of reports out, and the answers from the reports alone.
 
 `privatize_file` and `estimate_file` stream CSV, Parquet and Arrow files of any size in batches, one thread per core; a
-folder or a pattern stands for the files in it. Needs the extra ``dataframes``.
+folder or a pattern stands for the files in it. Needs the extra ``dataframes``; spreadsheets also need ``excel``.
 
 Each run draws new noise and spends the budget again: publish one file of reports for one table of people.
 """
@@ -12,12 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.drivers.files.formats import Progress, format_of, open_values, parts_of
+from discreet.drivers.files.formats import Progress, Source, check_out, parts_of
+from discreet.drivers.files.opening import open_values
+from discreet.drivers.files.reading import Reading
 from discreet.drivers.files.report_files import Sink, tally_parts
 from discreet.drivers.tables import Budget, Collection, Counted, Reports, Tallies
 from discreet.drivers.tables.run import collect
 from discreet.drivers.tables.threads import check_threads
-from discreet.errors import DiscreetError
+from discreet.drivers.tables.values import RowError
+from discreet.errors import DiscreetError, DomainError
 from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
@@ -27,11 +30,24 @@ __all__ = ["Summary", "estimate_file", "privatize_file", "tally_file"]
 
 @dataclass(frozen=True)
 class Summary:
-    """What `privatize_file` did. Keep ``counted`` to yourself: it is exact."""
+    """What `privatize_file` did. Keep ``counted`` to yourself: it is exact.
+
+    Attributes
+    ----------
+    out : pathlib.Path
+        Where the reports are.
+    reports : Reports
+        What they answer, and with which mechanisms.
+    counted : Counted
+        Rows, reports, missing and clipped values.
+    notes : tuple of str
+        What you should know about how the values were read, such as a delimiter that was found out.
+    """
 
     out: Path
     reports: Reports
     counted: Counted
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values."""
@@ -41,6 +57,7 @@ class Summary:
             "epsilon": float(collection.epsilon),
             "budget": collection.budget,
             "questions": {column: plan.to_dict() for column, plan in collection.questions.items()},
+            "notes": list(self.notes),
         } | self.counted.to_dict()
 
 
@@ -53,6 +70,11 @@ def privatize_file(
     epsilon: Budget = None,
     missing: str = "drop",
     overwrite: bool = False,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
     entropy: Entropy | None = None,
     progress: Progress | None = None,
     threads: int | None = None,
@@ -62,7 +84,8 @@ def privatize_file(
     Parameters
     ----------
     path, out : path
-        CSV, Parquet or Arrow, by their endings; ``path`` may be a folder or a pattern of such files.
+        CSV, Parquet or Arrow, by their endings; ``path`` may also be a spreadsheet (.xlsx, .xls, .ods), a folder or a
+        pattern of such files.
     questions : mapping
         A plan for each column; one row is one person.
     budget, epsilon
@@ -71,6 +94,10 @@ def privatize_file(
         "drop" counts missing values and leaves them out, "error" stops at the first.
     overwrite : bool
         Whether ``out`` may exist.
+    delimiter, decimal, thousands, encoding : str, optional
+        How a CSV file is written; found out from the file unless given, and said in the summary's ``notes``.
+    sheet : str, optional
+        Which sheet of a spreadsheet; the first unless given.
     entropy : Entropy, optional
         For tests; the operating system's unless given.
     progress : callable, optional
@@ -80,14 +107,15 @@ def privatize_file(
     """
     target, count = Path(out), check_threads(threads)
     collection = Collection(questions, budget, epsilon)
-    format_of(target)
+    reading = Reading(delimiter, decimal, thousands, encoding, sheet)
+    check_out(target)
     parts = parts_of(path)
     if target.exists():
         if any(part.exists() and os.path.samefile(part, target) for part in parts):
             raise DiscreetError(f"out must be another file than the values, not {target}")
         if not overwrite:
             raise DiscreetError(f"{target} exists; new reports would spend the budget again (overwrite=True allows it)")
-    sources = [open_values(part, collection) for part in parts]
+    sources = [open_values(part, collection, reading) for part in parts]
     rows = [source.rows for source in sources]
     total = None if None in rows else sum(row for row in rows if row is not None)
 
@@ -100,16 +128,34 @@ def privatize_file(
                 if progress is not None:
                     progress(done, total)
 
-    reports, counted = collect(
-        collection,
-        told,
-        lambda reports: Sink(target, reports),
-        missing,
-        entropy,
-        target.parent,
-        count if entropy is None else 1,
-    )
-    return Summary(target, reports, counted)
+    try:
+        reports, counted = collect(
+            collection,
+            told,
+            lambda reports: Sink(target, reports),
+            missing,
+            entropy,
+            target.parent,
+            count if entropy is None else 1,
+        )
+    except RowError as error:
+        raise DomainError(_located(error, sources)) from None
+    notes = [note for source in sources for note in source.notes]
+    if not counted.rows:
+        notes.append(f"{path} has the names of the columns, but no row below them: there are no reports")
+    return Summary(target, reports, counted, tuple(notes))
+
+
+def _located(error: RowError, sources: list[Source]) -> str:
+    """Return the message with the place in its file: the line of a CSV file, the row of a spreadsheet."""
+    row = error.row
+    for source in sources:
+        count = source.rows if source.rows is not None else sum(batch.num_rows for batch in source.batches())
+        if row < count:
+            where = "" if len(sources) == 1 else f"{source.path}, "
+            return where + error.at(source.place(row))
+        row -= count
+    return str(error)
 
 
 def tally_file(

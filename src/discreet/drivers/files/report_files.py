@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from discreet.drivers.arrow import compute, csv, ipc, pa, parquet
+from discreet.drivers.files.csv_files import CsvSource
 from discreet.drivers.files.formats import Progress, Source, format_of
 from discreet.drivers.tables import Reports, Tallies, merge
 from discreet.drivers.tables.reports import document_of
@@ -40,17 +41,20 @@ class ReportFile:
         if not path.exists():
             raise DiscreetError(f"{path} does not exist")
         self.path = path
-        self.is_csv = format_of(path) == "csv"
+        kind = format_of(path)
+        if kind == "sheet":
+            raise WireError(f"{path} is a spreadsheet; reports are in files that end in .parquet, .arrow or .csv")
+        self.is_csv = kind == "csv"
         if self.is_csv:
             self.document, self.rows = _beside(path)
         else:
-            self._source = Source(path, [], {}, None)
+            self._source = Source(path, [])
             self.document, self.rows = document_of(self._source.schema, str(path)).decode(), self._source.rows
         self.reports = (known or {}).get(self.document) or Reports.from_json(self.document)
         names = [cell.name for cell in self.reports.cells]
         if self.is_csv:
             types = {cell.name: pa.string() if cell.is_packed else cell.type for cell in self.reports.cells}
-            self._source = Source(path, names, types, [""])
+            self._source = CsvSource(path, [], types, [""])
         for name in names:
             if name not in self._source.schema.names:
                 raise WireError(f"{path} lacks the column {name!r}")
@@ -125,8 +129,6 @@ class Sink:
     def __init__(self, path: Path, reports: Reports) -> None:
         self.path, self.reports = path, reports
         self.format = format_of(path)
-        if path.suffix == ".gz":
-            raise DiscreetError(f"out must end in .csv, .parquet or .arrow, not {path.name!r}")
         self.rows = 0
         self._part = path.with_name(f".{path.name}.{os.urandom(6).hex()}.part")
         self._writer: Any = None

@@ -12,8 +12,8 @@ from discreet.drivers.tables.cells import Cell
 from discreet.drivers.tables.collection import Collection
 from discreet.drivers.tables.counted import Counted
 from discreet.drivers.tables.reports import Reports
-from discreet.drivers.tables.values import Mask, Values, read_question
-from discreet.errors import DiscreetError, DomainError
+from discreet.drivers.tables.values import Mask, RowError, Values, read_question
+from discreet.errors import DiscreetError
 from discreet.plans import assignment
 from discreet.plans.base import Round
 from discreet.privacy.entropy import Entropy, system_entropy
@@ -154,10 +154,10 @@ class Stage:
             if absent.any():
                 absent = absent if group is None else absent & group
                 if missing == "error" and absent.any():
-                    raise DomainError(
-                        f"column {values.column_for(channel.encoder)!r}, row "
-                        f"{first_row + int(np.flatnonzero(absent)[0])}: the value is missing; "
-                        "missing='drop' counts such rows and leaves them out"
+                    raise RowError(
+                        values.column_for(channel.encoder),
+                        first_row + int(np.flatnonzero(absent)[0]),
+                        "the value is missing; missing='drop' counts such rows and leaves them out",
                     )
                 lost += int(absent.sum())
                 group = ~absent if group is None else group & ~absent
@@ -181,9 +181,10 @@ class Stage:
         """Return how many of the chosen rows lack their public group, or say which is the first."""
         absent = groups < 0 if chosen is None else (groups < 0) & chosen
         if missing == "error" and absent.any():
-            raise DomainError(
-                f"the group of question {name!r}, row {first_row + int(np.flatnonzero(absent)[0])}, is missing; "
-                "missing='drop' counts such rows and leaves them out"
+            raise RowError(
+                getattr(self.collection.questions[name], "name", name),
+                first_row + int(np.flatnonzero(absent)[0]),
+                f"the group for question {name!r} is missing; missing='drop' counts such rows and leaves them out",
             )
         return int(absent.sum())
 

@@ -23,6 +23,21 @@ from discreet.plans.rows import Codes, Labelled, Rows
 Mask = npt.NDArray[np.bool_]
 
 
+class RowError(DomainError):
+    """A value that cannot be used, by its column and row; a file's driver says instead where in the file it is."""
+
+    def __init__(self, column: str, row: int, rule: str) -> None:
+        self.column, self.row, self.rule = column, row, rule
+        super().__init__(self.at(f"row {row}"))
+
+    def at(self, place: str) -> str:
+        """Return the message for a place such as "line 7"."""
+        return f"column {self.column!r}, {place}: {self.rule}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RowError, (self.column, self.row, self.rule)
+
+
 def columns_of(question: str, plan: Plan) -> dict[str, Domain]:
     """Return the columns that a question reads, with their domains.
 
@@ -86,22 +101,22 @@ class Values:
         try:
             encoded = encoder.encode(chosen)
         except DomainError as error:
-            raise DomainError(self._explain(encoder, group, first_row, error)) from None
+            raise self._explain(encoder, group, first_row, error) from None
         if self.codes is None:
             return encoded
         return Encoded(encoded.inputs[self.codes if group is None else self.codes[group]])
 
-    def _explain(self, encoder: Encoder, group: Mask | None, first_row: int, error: DomainError) -> str:
+    def _explain(self, encoder: Encoder, group: Mask | None, first_row: int, error: DomainError) -> DomainError:
         column = self.column_for(encoder)
         if self.codes is None:
             held = self.data.values if isinstance(self.data, Labelled) else self.data
             if isinstance(held, Codes):
-                return f"rows from {first_row}: {error}"
+                return DomainError(f"rows from {first_row}: {error}")
             numbers = held if held.ndim == 1 else held[:, self.columns.index(column)]
             bad = ~np.isfinite(numbers) if group is None else ~np.isfinite(numbers) & group
             if bad.any():
-                return f"column {column!r}, row {first_row + int(np.flatnonzero(bad)[0])}: not a finite number"
-        return f"column {column!r}, rows from {first_row}: {error}"
+                return RowError(column, first_row + int(np.flatnonzero(bad)[0]), "not a finite number")
+        return DomainError(f"column {column!r}, rows from {first_row}: {error}")
 
 
 def read_question(batch: Any, name: str, plan: Plan, first_row: int = 0) -> Values:
@@ -169,15 +184,19 @@ def _read_labels(column: str, domain: Categories, array: Any, first_row: int) ->
     used = np.flatnonzero(seen)
     ranks = np.cumsum(seen) - 1
     every = np.where(missing, 0, ranks[places])
-    known = set(domain.labels)
+    found = []
     for i in used.tolist():
-        if labels[i] not in known:
+        code = domain.find(labels[i])
+        if code is None:
             row = int(np.flatnonzero((places == i) & ~missing)[0])
-            raise DomainError(
-                f"column {column!r}, row {first_row + row}: the value (of type {array.type}) is not one of the "
-                f"{domain.size} categories ({', '.join(repr(label) for label in domain.labels[:3])}, …)"
+            shown = ", ".join(repr(label) for label in domain.labels[:3]) + ", …" * (domain.size > 3)
+            raise RowError(
+                column,
+                first_row + row,
+                f"the value (of type {array.type}) is not one of the {domain.size} categories ({shown})",
             )
-    return Values((column,), np.array([labels[i] for i in used.tolist()]), missing, every)
+        found.append(domain.labels[code])
+    return Values((column,), np.array(found), missing, every)
 
 
 def check_type(column: str, found: Any, domain: Domain, question: str) -> None:
