@@ -7,10 +7,12 @@ import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
 import { endKiosk, isKiosk, startKiosk, storage } from "./kiosk.js";
 import { channelsFor, forgetIdentity, identity, inOrder, json, openRound, ratioOf } from "./round.js";
+import { chooseLanguage, say } from "./words.js";
 
 const DEFAULT_LIMIT = 4;
 
 async function start() {
+  chooseLanguage();
   startKiosk();
   const about = await json(`/api/campaigns/${campaign}`);
   if (!showAsked(about)) return;
@@ -20,7 +22,7 @@ async function start() {
   const waiting = await device.waiting(campaign);
   const { entries, limit } = await ledger.statement();
   if (!waiting && entries.some(({ task }) => task.startsWith(campaign))) {
-    $("status").textContent = "You have already answered this question on this device. Each campaign is answered once.";
+    $("status").textContent = say("answered");
     return;
   }
   const { round, hash, pinned } = await openRound(campaign, limit);
@@ -30,7 +32,7 @@ async function start() {
   showPromise(channels, round);
   if (waiting) {
     await showReport(device, round, channels, null, keptOf(waiting, waiting.number));
-    $("status").textContent = "Your randomised answer has not reached the collector yet. Send it again.";
+    $("status").textContent = say("waiting");
     return;
   }
   refuseAboveLimit(entries, ratioOf(channels), limit);
@@ -39,7 +41,7 @@ async function start() {
 }
 
 /** What a group, or the sides of a table, are called. @param {any} plan */
-const namesOf = ({ question, name, names }) => (question === "groups" ? [`Your ${name}`, "Your answer"] : (names ?? []));
+const namesOf = ({ question, name, names }) => (question === "groups" ? [say("your", { name }), $("legend").textContent] : (names ?? []));
 
 /** What is shown and sent. @param {{ sent: Uint8Array, report: Uint8Array }} made @param {number} round */
 const keptOf = ({ sent, report }, round) => ({ round, sent: hex(sent), report: hex(report) });
@@ -50,8 +52,7 @@ function refuse(error) {
   status.hidden = false;
   status.classList.add("refused");
   $("form").hidden = $("could").hidden = true;
-  const head = error instanceof PrivacyError ? "This page refuses to answer: " : "This cannot be answered now: ";
-  status.textContent = `${head}${error.message}.`;
+  status.textContent = say(error instanceof PrivacyError ? "refuses" : "not-now", { why: error.message });
 }
 
 // -- the budget -------------------------------------------------------------------------------------------
@@ -71,7 +72,7 @@ async function ownLedger() {
 function refuseAboveLimit(entries, ratio, limit) {
   const total = entries.reduce((sum, entry) => sum.times(Ratio.parse(entry.ratio)), ratio);
   if (!total.within(Ratio.decimal(limit))) {
-    throw new PrivacyError(`it would bring your total to ε = ${number(total.epsilon)}, above your limit of ${number(limit)}`);
+    throw new PrivacyError(say("above-limit", { total: number(total.epsilon), limit: number(limit) }));
   }
 }
 
@@ -79,7 +80,7 @@ async function showBudget(ledger) {
   if (isKiosk) return;
   const { entries, epsilon, limit } = await ledger.statement();
   $("budget").hidden = false;
-  $("budget-shown").textContent = `${number(epsilon)} of ${number(limit)} spent`;
+  $("budget-shown").textContent = say("spent", { spent: number(epsilon), limit: number(limit) });
   $("limit").value = limit;
   $("limit").onchange = async () => {
     const wanted = Number($("limit").value);
@@ -87,7 +88,7 @@ async function showBudget(ledger) {
     await ledger.changeLimit(wanted);
     location.reload();
   };
-  const cost = (entry) => el("li", {}, `${entry.name}, report ${entry.id.slice(0, 8)}…: ε = ${number(entry.epsilon)}`);
+  const cost = (entry) => el("li", {}, say("spent-one", { name: entry.name, id: entry.id.slice(0, 8), epsilon: number(entry.epsilon) }));
   $("spent").replaceChildren(...entries.map(cost));
 }
 
@@ -140,7 +141,7 @@ function showGroup(round, sent, name) {
   $("group").hidden = false;
   $("group-legend").textContent = name;
   if (invited !== null) {
-    $("group-words").textContent = `You were invited as: ${round.by.labels[invited]}. This is sent as it is, beside your randomised answer.`;
+    $("group-words").textContent = say("invited-as", { group: round.by.labels[invited] });
     return () => undefined;
   }
   const field = fieldFor({ labels: round.by.labels, interval: null }, "group-value", name);
@@ -165,11 +166,7 @@ async function showReport(device, round, channels, values, kept) {
 
 // -- sending ----------------------------------------------------------------------------------------------
 
-const SAID = {
-  accepted: "Sent and counted. Thank you.",
-  replayed: "It had already arrived, and is counted once. Thank you.",
-  closed: "The round closed before your report arrived, so it is not counted.",
-};
+const SAID = { accepted: "accepted", replayed: "replayed", closed: "too-late" };
 
 async function send(device, round, kept) {
   $("send").disabled = true;
@@ -183,16 +180,14 @@ async function send(device, round, kept) {
     await device.acknowledge(campaign);
     forgetIdentity(campaign, kept.round);
     $("status").hidden = true;
-    $("send-row").hidden = true;
-    $("will-title").textContent = status === "accepted" || status === "replayed" ? "This was sent" : "Not counted";
-    $("sent").textContent = `${SAID[status] ?? `The collector refused it: ${status}.`} ${body.length} bytes left this page.`;
-    $("left-behind").textContent = isKiosk
-      ? "Nothing is kept on this device."
-      : "This browser keeps that this question was answered and what it cost (ε). It keeps neither your answer nor anything that a guess of it could be tested with.";
+    $("send-row").hidden = $("will-plain").hidden = true;
+    $("will-title").textContent = say(status === "accepted" || status === "replayed" ? "was-sent" : "not-counted");
+    $("sent").textContent = `${say(SAID[status] ?? "refused", { status })} ${say("left", { n: body.length })}`;
+    $("left-behind").textContent = say(isKiosk ? "kept-nothing" : "kept-cost");
     endKiosk();
   } catch (error) {
     $("send").disabled = false;
-    $("send-error").textContent = `It did not arrive (${/** @type {Error} */ (error).message}). ${isKiosk ? "Send it" : "It is kept here. Send it"} again: it counts only once.`;
+    $("send-error").textContent = say(isKiosk ? "not-arrived-kiosk" : "not-arrived", { why: /** @type {Error} */ (error).message });
   }
 }
 

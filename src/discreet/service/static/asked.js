@@ -1,25 +1,23 @@
 // What is asked, and whether it is what the link was made for. The link's pin follows the #, which browsers do not send.
 import { PrivacyError } from "./client/index.js";
 import { $, el } from "./dom.js";
+import { chooseLanguage, parts, say } from "./words.js";
 
 export const campaign = location.pathname.split("/").at(-1) ?? "";
 const PIN = /^([1-9][0-9]{0,9})-([0-9a-f]{64})$/;
-const CLOSED = { scheduled: "This question opens later.", closed: "This question is closed.", finished: "This question is finished. Thank you." };
-const LINKING = {
-  issued: "The collector hands out the id under which you answer. It could note who fetched which id, and so link your randomised report to your visit. It says that it does not, but cannot prove it.",
-  invited: "Whoever sent you the link knows which ticket is yours, and could link your randomised report to you.",
-  open: "This device draws the id under which you answer. The collector never sees it before your report, so the id links nothing to you.",
-};
+const CLOSED = ["scheduled", "closed", "finished"];
+const LINKING = ["issued", "invited", "open"];
 
 /** Show the title and the question; return whether it can be answered now. @param {any} asked what /api/campaigns/ID returns */
-export function showAsked({ title, question, state, admission }) {
+export function showAsked({ title, question, state, admission, language }) {
+  chooseLanguage(language);
   document.title = title;
   for (const [id, text] of [["title", title], ["question", question]]) {
     $(id).textContent = text;
     $(id).hidden = !text;
   }
-  $("linking").textContent = `${LINKING[admission] ?? ""} Your network address can link too, whatever the id.`;
-  if (state !== "open") $("status").textContent = CLOSED[state] ?? `This question is ${state}.`;
+  $("linking").textContent = [...(LINKING.includes(admission) ? [say(`link-${admission}`)] : []), say("link-address")].join(" ");
+  if (state !== "open") $("status").textContent = say(CLOSED.includes(state) ? state : "closed");
   return state === "open";
 }
 
@@ -36,10 +34,10 @@ export async function checkPin(hash, number, history) {
   const text = new URLSearchParams(location.hash.slice(1)).get("round");
   if (text === null) return { pinned: null };
   const [, first, expected] = PIN.exec(text) ?? [];
-  if (!expected) throw new PrivacyError("your link is damaged, so the question cannot be compared with it; ask for the link again");
+  if (!expected) throw new PrivacyError(say("damaged"));
   const pinned = Number(first);
   if (number === pinned && hash === expected) return { pinned };
-  const differs = new PrivacyError(`your link was made for round ${pinned} with the hash ${short(expected)}, but the collector sent round ${number} with ${short(hash)}. Tell whoever gave you the link`);
+  const differs = new PrivacyError(say("swapped", { pinned, expected: short(expected), round: number, hash: short(hash) }));
   if (number <= pinned) throw differs;
   const listed = await history();
   const isListed = (/** @type {number} */ round, /** @type {string} */ sha256) => listed.some((one) => one.round === round && one.sha256 === sha256);
@@ -49,14 +47,11 @@ export async function checkPin(hash, number, history) {
 
 /** Say what the link vouches for; ask before a round that it does not. @param {string} hash @param {number} number @param {number | null} pinned */
 export async function showPin(hash, number, pinned) {
-  const name = el("code", {}, short(hash));
-  $("pin").replaceChildren(`This is round ${number} with the hash `, name, pinned === null
-    ? ". Your link does not say which round it was made for: compare the hash with other people's, or with the collector's dashboard."
-    : pinned === number ? ", the same as in your link." : `. Your link was made for round ${pinned}.`);
+  const name = () => el("code", { dir: "ltr" }, short(hash));
+  $("pin").replaceChildren(...parts(pinned === null ? "pin-none" : pinned === number ? "pin-same" : "pin-other", { round: number, hash: name(), pinned }));
   if (pinned === null || pinned === number) return;
-  $("later-words").replaceChildren(`It was made for round ${pinned}. Since then, the collector has opened round ${number} with the hash `, name.cloneNode(true),
-    ". Your link cannot vouch for it. The limits on what you reveal hold all the same; to be sure that everyone is asked the same, compare the hash with other people's, or ask for a new link.");
-  $("go-on").textContent = `Go on with round ${number}`;
+  $("later-words").replaceChildren(...parts("later-words", { pinned, round: number, hash: name() }));
+  $("go-on").textContent = say("go-on", { round: number });
   $("status").hidden = true;
   $("later").hidden = false;
   await new Promise((resolve) => ($("go-on").onclick = resolve));

@@ -1,5 +1,6 @@
 // Small charts of probabilities: SVG that stretches, with text beside it that does not.
 import { el, percent, svg } from "./dom.js";
+import { say } from "./words.js";
 
 /** @typedef {{ label: string, p: number, bounds: number[], isDrawn: boolean }} Bar */
 
@@ -18,9 +19,9 @@ export function columns(bars, what) {
     ];
   });
   const label = bars.map((bar) => `${bar.label}: ${percent(bar.p)}`).join(", ");
-  const picture = svg("svg", { class: "chart columns", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": `Odds of ${what}. ${label}` }, ...shapes);
+  const picture = svg("svg", { class: "chart columns", viewBox: "0 0 100 100", preserveAspectRatio: "none", role: "img", "aria-label": say("odds-of", { what, odds: label }) }, ...shapes);
   const ends = [bars[0].label, what, bars.at(-1).label].map((text) => el("span", {}, text));
-  return el("figure", { class: "plot odds" }, picture, el("div", { class: "ticks", "aria-hidden": "true" }, ...ends));
+  return el("figure", { class: "plot odds", dir: "ltr" }, picture, el("div", { class: "ticks", "aria-hidden": "true" }, ...ends));
 }
 
 /** Rows with labels. @param {Bar[]} bars */
@@ -32,6 +33,6 @@ export function rows(bars) {
       svg("rect", { class: name(bar), x: 0, y: 3, width: x(bar.p), height: 14 }),
       svg("line", { class: "whisker", x1: x(bar.bounds[0]), x2: x(bar.bounds[1]), y1: 10, y2: 10 }));
     return el("div", { class: bar.isDrawn ? "bar-row is-drawn" : "bar-row" },
-      el("span", { class: "label" }, bar.label), el("span", { class: "cell" }, picture), el("span", { class: "share" }, el("strong", {}, percent(bar.p))));
+      el("span", { class: "label", dir: "auto" }, bar.label), el("span", { class: "cell" }, picture), el("span", { class: "share" }, el("strong", {}, percent(bar.p))));
   }));
 }

@@ -19,9 +19,15 @@ function fill(node, attributes, children) {
   return node;
 }
 
-/** 12345.678 -> "12 345.7" @param {number} value @param {number} [digits] */
-export const number = (value, digits = 4) =>
-  value.toLocaleString("en-US", { maximumSignificantDigits: digits }).replaceAll(",", "\u202f").replace("-", "−");
+let locale = "en";
+
+/** How numbers are written from now on. @param {string} wanted a BCP 47 tag */
+export const setLocale = (wanted) => (locale = wanted);
+
+/** 12345.678 -> "12 345.7", or "12 345,7" @param {number} value @param {number} [digits] @param {number} [least] */
+export const number = (value, digits = 4, least = 1) =>
+  new Intl.NumberFormat(locale, { maximumSignificantDigits: digits, minimumSignificantDigits: least }).formatToParts(value)
+    .map(({ type, value: text }) => (type === "group" ? "\u202f" : type === "minusSign" ? text.replace("-", "−") : text)).join("");
 
 /** 0.1234 -> "12.3 %" @param {number} share */
-export const percent = (share) => `${(100 * share).toPrecision(share >= 0.0995 ? 3 : 2).replace(/e.*/, "")}\u202f%`;
+export const percent = (share) => `${number(100 * share, share >= 0.0995 ? 3 : 2, share >= 0.0995 ? 3 : 2)}\u202f%`;

@@ -4,8 +4,7 @@ import { columns, rows } from "./bars.js";
 import { $, el, number, percent, svg } from "./dom.js";
 import { extremes, law, membership, sure } from "./odds.js";
 import { inOrder, ratioOf } from "./round.js";
-
-const KEY = "Bar: the probability with your answer. Line: from the smallest to the largest probability over all possible answers.";
+import { parts as worded, say } from "./words.js";
 
 /**
  * A paragraph and a chart for each channel, in the order of the form; where there are several, each with its name.
@@ -26,7 +25,7 @@ export function showCould(channels, values) {
   if (values === null) return;
   const found = channels.map((channel, i) => could(channel, values[i]));
   $("could-words").replaceChildren(...paragraphs(channels, found));
-  $("could-key").textContent = found.some(({ chart }) => chart) ? KEY : "";
+  $("could-key").textContent = found.some(({ chart }) => chart) ? say("key") : "";
 }
 
 function could({ mechanism, single, meanings: labels, interval }, value) {
@@ -35,18 +34,16 @@ function could({ mechanism, single, meanings: labels, interval }, value) {
   if (odds) {
     const likeliest = percent(Math.max(...odds));
     if (labels && interval) {
-      const words = `Your number stays here. It is ${labels[single.encode(value)]}, and the report says so with a probability of ${likeliest}, or the contrary. Both can come from every answer.`;
+      const words = say("could-threshold", { side: labels[single.encode(value)], p: likeliest });
       return { words, chart: oddsChart(mechanism, odds, labels, null) };
     }
-    const words = `One of ${number(odds.length, 9)} reports, chosen at random. The likeliest has a probability of ${likeliest}. Every one of them can come from every answer.`;
+    const words = say("could-one", { count: number(odds.length, 9), p: likeliest });
     return { words, chart: oddsChart(mechanism, odds, labels, null) };
   }
   if (chance && labels) {
-    const size = chance.size ? `A set of ${chance.size} of the ${labels.length} choices` : "A set of choices";
-    return { words: `${size}, chosen at random. It contains yours with probability ${percent(chance.p)}, and each other choice with probability ${percent(chance.q)}.` };
+    return { words: say(chance.size ? "could-set-of" : "could-set", { size: chance.size, count: labels.length, p: percent(chance.p), q: percent(chance.q) }) };
   }
-  const count = mechanism.alphabet ? number(Number(mechanism.alphabet), 9) : "very many";
-  return { words: `One of ${count} reports, chosen at random. Every one of them can come from every answer.` };
+  return { words: mechanism.alphabet ? say("could-many", { count: number(Number(mechanism.alphabet), 9) }) : say("could-very-many") };
 }
 
 function oddsChart(mechanism, odds, labels, drawn) {
@@ -65,7 +62,7 @@ function oddsChart(mechanism, odds, labels, drawn) {
     const range = [sum((j) => bounds[j][0]), sum((j) => bounds[j][1])];
     return { label: end - start > 1 ? `${start}–${end - 1}` : `${start}`, p: sum((j) => odds[j]), bounds: range, isDrawn: drawn !== null && drawn >= start && drawn < end };
   });
-  return columns(bars, group > 1 ? "reports, in groups" : "reports");
+  return columns(bars, say(group > 1 ? "reports-grouped" : "reports"));
 }
 
 /** Show the reports that will be sent, and with the answers at hand also why they reveal little. @param {any[]} channels @param {any[] | null} values @param {{ report: string, sent: string }} kept @param {import("./client/round.js").Round} round */
@@ -81,7 +78,7 @@ export async function showWill(channels, values, kept, { by }) {
   if (values === null) return;
   const found = await Promise.all(channels.map((channel, i) => explain(channel, values[i], parts[i], codes[i], unhex(kept.sent))));
   $("will-words").replaceChildren(...paragraphs(channels, found));
-  $("will-key").textContent = found.some(({ chart }) => chart) ? KEY : "";
+  $("will-key").textContent = found.some(({ chart }) => chart) ? say("key") : "";
 }
 
 const holds = (packed, v) => Boolean(packed[v >> 3] & (1 << v % 8));
@@ -90,11 +87,11 @@ const holds = (packed, v) => Boolean(packed[v >> 3] & (1 << v % 8));
 function named({ mechanism, meanings: labels }, packed, code, id) {
   if (membership(mechanism) && labels) {
     const chips = labels.map((label, v) => el("span", { class: holds(packed, v) ? "chip open" : "chip off" }, String(label)));
-    return ["A set: ", el("span", { class: "chips" }, ...chips)];
+    return worded("report-set", { set: el("span", { class: "chips" }, ...chips) });
   }
-  const means = labels && Number(mechanism.alphabet) === labels.length ? ` says “${labels[Number(code)]}”` : "";
+  const label = labels && Number(mechanism.alphabet) === labels.length ? labels[Number(code)] : null;
   const shown = packed.length <= 8 ? number(Number(code), 17) : `0x${[...packed.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}…`;
-  return ["Report ", el("strong", { id }, shown), means];
+  return worded(label === null ? "report" : "report-says", { code: el("strong", { id }, shown), label });
 }
 
 async function explain({ mechanism, single, meanings: labels, document, interval }, value, packed, code, id) {
@@ -104,27 +101,27 @@ async function explain({ mechanism, single, meanings: labels, document, interval
   const others = await mechanism.privatizeAll(Array(6).fill(input), { publicWord: await mechanism.publicWord(id) }); // discarded
   if (odds) {
     const [least, most] = extremes(mechanism)[Number(code)];
-    const words = [`With your answer, the probability of this report is ${percent(odds[Number(code)])}. With other answers it is between ${percent(least)} and ${percent(most)}: it could have come from anyone.`];
+    const words = [say("why", { p: percent(odds[Number(code)]), least: percent(least), most: percent(most) })];
     if (mechanism.kind === "table" && interval && document.values) {
       const stands = interval.low + ((Number(document.values[Number(code)]) + 1) / 2) * (interval.high - interval.low);
-      words.push(`The collector counts it as ${number(stands)}, which is right only on average over many people.`);
+      words.push(say("counts-as", { number: number(stands) }));
     }
     const isLabel = labels && odds.length === labels.length;
     return { words: words.join(" "), chart: oddsChart(mechanism, odds, labels, Number(code)), instead: instead(others, (report) => (isLabel ? labels[Number(report)] : number(Number(report), 17))) };
   }
   if (chance && labels) {
-    const set = (bits) => labels.filter((_, v) => holds(bits, v)).join(", ") || "nothing";
+    const set = (bits) => labels.filter((_, v) => holds(bits, v)).join(", ") || say("nothing");
     return {
-      words: `Your answer ${holds(packed, input) ? "is" : "is not"} in the set. It is in the set with probability ${percent(chance.p)}, and every other choice with probability ${percent(chance.q)}. Nobody who sees the set can tell.`,
-      instead: `It could also have been: ${others.slice(0, 3).map((bits) => `{${set(bits)}}`).join(" or ")}.`,
+      words: say(holds(packed, input) ? "in-set" : "not-in-set", { p: percent(chance.p), q: percent(chance.q) }),
+      instead: say("instead-sets", { others: others.slice(0, 3).map((bits) => `{${set(bits)}}`).join(" · ") }),
     };
   }
   const { n, d } = mechanism.certificate.ratio;
-  const words = `Someone with any other answer would send the same report at least ${percent(Number((d * 10000n) / n) / 10000)} as often as you.`;
+  const words = say("why-many", { p: percent(Number((d * 10000n) / n) / 10000) });
   return { words, instead: others[0] instanceof Uint8Array ? "" : instead(others, (report) => number(Number(report), 17)) };
 }
 
-const instead = (others, spelled) => `It could also have been: ${others.map(spelled).join(" · ")} (drawn with your answer just now, and discarded).`;
+const instead = (others, spelled) => say("instead", { others: others.map(spelled).join(" · ") });
 
 /** Show how private the answers to these channels are. @param {any[]} channels @param {import("./client/round.js").Round} round */
 export function showPromise(channels, round) {
@@ -133,18 +130,18 @@ export function showPromise(channels, round) {
   const times = number(Number((ratio.n * 1000n) / ratio.d + 1n) / 1000, 3);
   const [left, right] = [Math.round(100 * most), 100 - Math.round(100 * most)];
   $("meter").replaceChildren(
-    svg("svg", { class: "chart meter", viewBox: "0 0 100 20", preserveAspectRatio: "none", role: "img", "aria-label": `at most ${left} to ${right}` },
+    svg("svg", { class: "chart meter", viewBox: "0 0 100 20", preserveAspectRatio: "none", role: "img", "aria-label": say("odds", { left, right }) },
       svg("rect", { class: "axis", x: 0, y: 4, width: 100, height: 12 }),
       svg("rect", { class: "drawn", x: 0, y: 4, width: 200 * (most - 0.5), height: 12 })),
-    el("div", { class: "ticks", "aria-hidden": "true" }, el("span", {}, "50 : 50"), el("span", {}, `at most ${left} : ${right}`), el("span", {}, "100 : 0")),
+    el("div", { class: "ticks", "aria-hidden": "true" }, el("span", {}, "50 : 50"), el("span", {}, say("odds", { left, right })), el("span", {}, "100 : 0")),
   );
-  $("promise-words").textContent = `Suppose someone thinks two possible answers of yours equally likely, 50 : 50. Your report can move them to at most ${left} : ${right}, whatever else they know. No report is more than ${times} times as likely from one answer as from another (ε\u00a0=\u00a0${number(round.epsilon)}).`;
-  const names = channels.map(({ mechanism }) => mechanism.name).join(" and ");
+  $("promise-words").textContent = say("promise", { left, right, times, epsilon: number(round.epsilon) });
+  const names = channels.map(({ mechanism }) => mechanism.name).join(", ");
   const checks = [
-    `This page computed ε = ${ratio.epsilon} from all possible reports and their probabilities (${names}). The collector claims ${round.epsilon}. A mechanism above its claim is refused.`,
-    "Randomness comes from your browser's cryptographic generator.",
-    `What is sent: the campaign, the round, a random id and ${round.width} ${round.width === 1 ? "byte" : "bytes"}${round.by ? ": your group, which is not randomised, and the report" : " of report"}. Every answer has the same length.`,
-    "The collector stores no addresses and no times, only the day.",
+    say("check-epsilon", { exact: ratio.epsilon, names, claimed: round.epsilon }),
+    say("check-random"),
+    say(round.by ? "check-sent-group" : "check-sent", { n: round.width }),
+    say("check-stored"),
   ];
   $("checks").replaceChildren(...checks.map((text) => el("li", {}, text)));
   $("promise").hidden = false;

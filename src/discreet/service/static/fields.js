@@ -1,5 +1,6 @@
 // The fields of the form: a number with a slider, or one of some choices. Each has `nodes` and `value()`, null if empty.
 import { el, number } from "./dom.js";
+import { say } from "./words.js";
 
 /** @typedef {{ nodes: Element[], value(): any }} Field */
 
@@ -9,7 +10,7 @@ export const fieldFor = ({ labels, interval, parts }, id, name, names = []) =>
 
 /** One field for each of several answers that make one report; their value is a row. */
 function several(parts, id, names) {
-  const named = (i) => names[i] ?? `Answer ${i + 1}`;
+  const named = (i) => names[i] ?? say("answer-of", { part: i + 1 });
   const fields = parts.map((part, i) => fieldFor(part, i ? `${id}-${i + 1}` : id, named(i)));
   const value = () => {
     const row = fields.map((field) => field.value());
@@ -23,7 +24,7 @@ function slider({ low, high }, id, name) {
   const isWhole = Number.isInteger(low) && Number.isInteger(high) && span >= 10;
   const step = isWhole ? Math.max(1, Math.round(span / 200)) : span / 200;
   const box = el("input", { type: "number", id, class: "answer", min: low, max: high, step: "any", inputmode: "decimal", "aria-label": name, autocomplete: "off" });
-  const bar = el("input", { type: "range", id: `${id}-slide`, min: low, max: high, step, "aria-label": `${name}, approximately`, class: "untouched" });
+  const bar = el("input", { type: "range", id: `${id}-slide`, min: low, max: high, step, "aria-label": say("about", { name }), class: "untouched" });
   bar.value = (low + high) / 2;
   bar.addEventListener("input", () => {
     box.value = isWhole ? String(Math.round(bar.valueAsNumber)) : String(Number(bar.valueAsNumber.toPrecision(4)));
@@ -40,13 +41,13 @@ function slider({ low, high }, id, name) {
 
 function choices(labels, id, name) {
   if (labels.length > 12) {
-    const list = el("select", { id, "aria-label": name, autocomplete: "off" }, el("option", { value: "" }, "Choose …"));
+    const list = el("select", { id, "aria-label": name, autocomplete: "off" }, el("option", { value: "" }, say("choose")));
     list.append(...labels.map((label, i) => el("option", { value: i }, String(label))));
     return { nodes: [list], value: () => (list.value === "" ? null : labels[Number(list.value)]) };
   }
   const options = labels.map((label, i) => {
     const radio = el("input", { type: "radio", name: id, value: i, autocomplete: "off" });
-    return el("label", { class: "choice" }, radio, String(label));
+    return el("label", { class: "choice", dir: "auto" }, radio, String(label));
   });
   const value = () => {
     const chosen = options.findIndex((option) => option.firstChild.checked);

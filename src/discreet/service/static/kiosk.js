@@ -2,6 +2,7 @@
 // to its start by itself; ?kiosk=10 says after how many seconds.
 import { BrowserStorage, MemoryStorage } from "./client/index.js";
 import { $ } from "./dom.js";
+import { say } from "./words.js";
 
 const asked = new URLSearchParams(location.search).get("kiosk");
 const SECONDS = Math.min(Math.max(Number(asked) || 20, 1), 600);
@@ -15,7 +16,7 @@ export const storage = isKiosk ? new MemoryStorage() : new BrowserStorage();
 /** Say it on the page, and start again if nobody touches it for a while. */
 export function startKiosk() {
   if (!isKiosk) return;
-  $("shared").textContent = "This device is shared. Nothing that you enter is kept on it.";
+  $("shared").textContent = say("shared");
   $("budget").remove(); // there is no owner whose limit it could be
   let idle = setTimeout(restart, 1000 * IDLE_SECONDS);
   for (const name of ["pointerdown", "keydown", "input"]) {
@@ -30,7 +31,7 @@ export function startKiosk() {
 export function endKiosk() {
   if (!isKiosk) return;
   $("next").hidden = false;
-  $("next-words").textContent = `This page returns to the start in ${SECONDS} seconds.`;
+  $("next-words").textContent = say("returns", { seconds: SECONDS });
   $("next-person").onclick = restart;
   setTimeout(restart, 1000 * SECONDS);
 }

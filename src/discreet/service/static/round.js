@@ -2,7 +2,9 @@
 import { Answers, Attribute, Below, Bucket, Entropy, GroupValue, Ratio, Round, ticketId, WireError } from "./client/index.js";
 import { hex, sha256, unhex } from "./client/entropy.js";
 import { checkPin } from "./asked.js";
+import { $ } from "./dom.js";
 import { isKiosk, storage } from "./kiosk.js";
+import { say } from "./words.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
 
@@ -11,7 +13,7 @@ async function request(path, body) {
   const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   const response = await fetch(path, { credentials: "omit", ...options });
   if (response.ok) return response;
-  throw new Error((await response.json().catch(() => ({}))).error ?? `the collector answered with status ${response.status}`);
+  throw new Error((await response.json().catch(() => ({}))).error ?? say("status", { status: response.status }));
 }
 
 /** @param {string} path @param {any} [body] */
@@ -41,7 +43,7 @@ export async function identity(round) {
   const key = keyOf(round.campaign, round.number);
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (round.admission === "invited") {
-    if (!HEXADECIMAL.test(ticket ?? "")) throw new Error("this question is for invited people: use the link you were sent");
+    if (!HEXADECIMAL.test(ticket ?? "")) throw new Error(say("invited-only"));
     return { sent: unhex(ticket), known: await ticketId(unhex(round.campaign), unhex(ticket)) };
   }
   let text = storage.get(key);
@@ -71,10 +73,10 @@ function describe(channel) {
   const interval = single.labels ? null : (single.interval ?? single);
   const labels = single.labels ?? null;
   // A report about a threshold says yes or no, although the person enters a number: it is compared on this device.
-  const meanings = single instanceof Below ? [`more than ${single.threshold}`, `at most ${single.threshold}`] : labels;
+  const meanings = single instanceof Below ? [say("more-than", { threshold: single.threshold }), say("at-most", { threshold: single.threshold })] : labels;
   const parts = partsOf(single);
-  if (parts) return { ...channel, attribute, single, interval: null, labels: null, parts, meanings: combined(parts), name: "Your answer" };
-  return { ...channel, attribute, single, interval, labels, meanings, name: attribute === null ? "Your answer" : `Your answer to part ${attribute + 1}` };
+  if (parts) return { ...channel, attribute, single, interval: null, labels: null, parts, meanings: combined(parts), name: $("legend").textContent };
+  return { ...channel, attribute, single, interval, labels, meanings, name: attribute === null ? $("legend").textContent : say("part", { part: attribute + 1 }) };
 }
 
 /**
