@@ -255,6 +255,57 @@ def test_several_answers_are_sent_as_one_report(site, browser):
     assert complaints(browser) == []
 
 
+def speak(browser, languages):
+    agent = browser.execute_script("return navigator.userAgent")
+    browser.execute_cdp_cmd("Emulation.setUserAgentOverride", {"userAgent": agent, "acceptLanguage": languages})
+
+
+def test_a_person_is_asked_in_the_language_of_their_browser_or_of_their_choice(site, browser):
+    plan = dc.Frequency(dc.Categories(["nie", "täglich"]), 1.0)
+    campaign = site.collector().create(plan, "Sport", question="Wie oft?\nBitte ehrlich.", minimum=1)
+    speak(browser, "xx,de-AT,en")  # the first language that the page has
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "nie")
+    page = "return [document.documentElement.lang, document.documentElement.dir, document.body.innerText]"
+    language, direction, seen = browser.execute_script(page)
+    assert (language, direction) == ("de", "ltr")
+    assert "Wir werden Ihre Antwort nie sehen." in seen
+    assert "Wie oft?\nBitte ehrlich." in seen  # line breaks stay
+    assert "73,1\u202f%" in text(browser, "could-words")  # numbers as well
+    assert "73,1" not in seen  # but only for those who open it
+    picture(browser, "answer-german-phone")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    assert text(browser, "will-title") == "Bereit zum Senden"
+    assert "sagt „" in text(browser, "report")
+    browser.execute_script("""const list = document.getElementById("language");
+        list.value = "ar";
+        list.dispatchEvent(new Event("change"));""")
+    until(browser, lambda b: b.execute_script(page)[:2] == ["ar", "rtl"])
+    until(browser, lambda b: "لم تصل إجابتك بعد" in text(b, "status"))
+    picture(browser, "answer-arabic-phone")
+    press(browser, "send")
+    until(browser, lambda b: "أُرسلت وحُسبت" in text(b, "sent"))
+    assert campaign.progress()["n"] == 1
+    assert complaints(browser) == []
+
+
+def test_the_first_screen_is_plain_and_details_are_folded(site, browser):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 100), 1.0, method="duchi"), "Plain", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "30")
+    seen = browser.execute_script("return document.body.innerText")
+    assert "We will never see your answer." in seen
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    assert "The collector counts it as" in text(browser, "will-words")
+    seen += browser.execute_script("return document.body.innerText")
+    for technical in ("counts it as", "probability", "ε", "hash", "Report "):
+        assert technical not in seen
+    browser.execute_script("document.querySelectorAll('summary').forEach((one) => one.click())")
+    assert "counts it as" in browser.execute_script("return document.body.innerText")
+
+
 def test_an_unsent_report_survives_a_reload_and_counts_once(site, browser):
     campaign = site.collector().create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Lost", minimum=1)
     browser.get(f"{site.url}/c/{campaign.id}")

@@ -182,8 +182,8 @@ async function send(device, round, kept) {
     $("status").hidden = true;
     $("send-row").hidden = $("will-plain").hidden = true;
     $("will-title").textContent = say(status === "accepted" || status === "replayed" ? "was-sent" : "not-counted");
-    $("sent").textContent = `${say(SAID[status] ?? "refused", { status })} ${say("left", { n: body.length })}`;
-    $("left-behind").textContent = say(isKiosk ? "kept-nothing" : "kept-cost");
+    $("sent").textContent = say(SAID[status] ?? "refused", { status });
+    $("left-behind").textContent = `${say("left", { n: body.length })} ${say(isKiosk ? "kept-nothing" : "kept-cost")}`;
     endKiosk();
   } catch (error) {
     $("send").disabled = false;
