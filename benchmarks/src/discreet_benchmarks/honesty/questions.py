@@ -31,6 +31,7 @@ from discreet_benchmarks.honesty.targets import (
     category_parts,
     distribution_targets,
     frequency_targets,
+    is_heap,
     one,
     several_targets,
 )
@@ -105,7 +106,7 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 def _median(column: Column) -> Target:
     least, most = column.quantile(0.5)
-    return one("median", least, lambda answer: answer, most)
+    return one("median", least, lambda answer: answer, most, is_edge=is_heap(column, least))
 
 
 def _rows(column: Column) -> People:

@@ -31,7 +31,8 @@ class Target:
     of_histogram : callable, optional
         Returns the number from a histogram alone, for methods whose intervals are not wanted.
     is_edge : bool
-        Whether the truth is an end of what is possible, such as a share of 0: then an interval may always hold it.
+        Whether the truth is an end of what is possible, such as a share of 0, or a quantile that is a heap: then no
+        interval can be so narrow that it sometimes misses, and one may always hold it.
     """
 
     name: str
@@ -41,6 +42,15 @@ class Target:
     bucketed: Floats | None = None
     of_histogram: Callable[[Floats], Any] | None = None
     is_edge: bool = False
+
+
+HEAP = 0.02
+"""A value that at least this share of the people hold is a heap."""
+
+
+def is_heap(column: Column, x: float) -> bool:
+    """Whether many people hold exactly this value."""
+    return float(column.shares[column.values == x].sum()) >= HEAP
 
 
 def one(name: str, truth: float, read: Callable[[Any], NumberAnswer], most: float | None = None, **more: Any) -> Target:
@@ -117,7 +127,8 @@ def distribution_targets(column: Column, bins: int) -> list[Target]:
 
     def quantile(name: str, q: float) -> Target:
         least, most = column.quantile(q)
-        return told(name, least, lambda answer: answer.quantile(q), lambda h: h.quantile(q), most=most)
+        edge = is_heap(column, least)
+        return told(name, least, lambda answer: answer.quantile(q), lambda h: h.quantile(q), most=most, is_edge=edge)
 
     def cdf(name: str, x: float) -> Target:
         truth = column.cdf(x)
