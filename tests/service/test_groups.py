@@ -170,3 +170,50 @@ def test_secret_groups_and_tables_as_campaigns(collector, tmp_path):
     assert len(found["rows"]) == 6
     assert found["independence"]["p_value"] < 0.05
     assert campaign.close_round()["state"] == "finished"
+
+
+def panel(collector, campaign):
+    """The live part of the campaign's dashboard."""
+    return collector.collector().request("GET", f"/pages/campaigns/{campaign.id}").decode()
+
+
+def test_the_dashboard_shows_groups_on_one_axis_and_tests_only_at_the_end(collector):
+    campaign = collector.collector().create(BY_STATE, "Hours", minimum=100, people=920)
+    answer_all(campaign)
+    watched = panel(collector, campaign)
+    assert "Tests and differences are for one look" in watched
+    assert "<h3>Differences</h3>" not in watched
+    assert "Utah (20 reports so far; a group is shown from 100)" in watched
+    campaign.close_round()
+    final = panel(collector, campaign)
+    assert "Iowa – Ohio" in final
+    assert "The groups differ" in final or "No difference between the groups was found" in final
+    assert final.count("Claimed ε") == 1  # all groups are asked alike
+
+
+def test_the_dashboard_shows_small_charts_and_heat_maps(collector):
+    by = dc.Categories(["Iowa", "Ohio"])
+    inner = dc.Frequency(dc.Categories(["tea", "water"]), epsilon=2, method="randomized-response")
+    campaign = collector.collector().create(dc.Groups(inner, by=by), "Drinks", minimum=10)
+    campaign.submit(["tea"] * 200, groups=["Iowa", "Ohio"] * 100, entropy=dc.Entropy.seeded(1))
+    shown = panel(collector, campaign)
+    assert shown.count('<figure class="small">') == 2
+    assert "All charts have the same axes" in shown
+    several = dc.Groups(dc.Means([HOURS, HOURS], epsilon=4, answers=2, method="duchi"), by=by)
+    campaign = collector.collector().create(several, "Two numbers", minimum=10)
+    campaign.submit([[20.0, 50.0]] * 200, groups=["Iowa", "Ohio"] * 100, entropy=dc.Entropy.seeded(1))
+    assert panel(collector, campaign).count('<figure class="small">') == 2
+    table = dc.CrossTable(by, dc.Categories(["yes", "no"]), epsilon=3, names=("state", "moved"))
+    campaign = collector.collector().create(table, "Moved", minimum=10, people=300)
+    campaign.submit([("Iowa", "yes"), ("Ohio", "no"), ("Ohio", "no")] * 100, entropy=dc.Entropy.seeded(1))
+    campaign.close_round()
+    shown = panel(collector, campaign)
+    assert shown.count('<td class="heated') == 4
+    assert "State and moved" in shown
+    secret = dc.Groups(dc.Mean(HOURS, epsilon=4), by=STATES, private=True)
+    campaign = collector.collector().create(secret, "Hours", minimum=10, people=600)
+    campaign.submit([("Iowa", 20.0), ("Ohio", 60.0), ("Utah", 40.0)] * 200, entropy=dc.Entropy.seeded(1))
+    campaign.close_round()
+    shown = panel(collector, campaign)
+    assert "Share" in shown
+    assert "Iowa – Ohio" in shown

@@ -85,11 +85,20 @@ def _hits(edges: Sequence[float], tips: Sequence[str]) -> str:
     )
 
 
-def span(value: float, interval: Pair, scale: Pair, label: str) -> Markup:
-    """Return a number with its interval on a scale."""
+def span(value: float, interval: Pair, scale: Pair, label: str, zero: bool = False) -> Markup:
+    """Return a number with its interval on a scale; with ``zero`` an upright line shows where zero is."""
     low, high, x = _place(interval[0], scale), _place(interval[1], scale), _place(value, scale)
-    body = _line(0, 10, 100, 10, "axis") + _line(low, 10, high, 10, "reach") + _dot(x, 10)
+    body = _line(0, 10, 100, 10, "axis")
+    if zero:
+        body += _line(_place(0.0, scale), -3, _place(0.0, scale), 23, "zero")
+    body += _line(low, 10, high, 10, "reach") + _dot(x, 10)
     return _svg(body, label, "span", 20, label)
+
+
+def heat(part: float, label: str) -> Markup:
+    """Return the ground of a cell: the darker, the larger its part of the largest."""
+    body = f'<rect class="bar" x="0" y="0" width="100" height="20" fill-opacity="{min(max(part, 0.0), 1.0):.3f}"/>'
+    return _svg(body, label, "heat", 20, label)
 
 
 def bar(share: float, interval: Pair | None, top: float, label: str, grid: int = 0) -> Markup:

@@ -74,11 +74,11 @@ def _numbers(named: list[tuple[str, NumberAnswer]], ranges: list[charts.Pair | N
     """Return numbers below each other: on one axis if they have the same range, else each on its own."""
     axis = ranges[0] if len(named) > 1 and len(set(ranges)) == 1 else None
     scales = ranges if axis is None else [axis] * len(named)
-    rows = [_number(name, one, scale) for (name, one), scale in zip(named, scales, strict=True)]
+    rows = [number(name, one, scale) for (name, one), scale in zip(named, scales, strict=True)]
     return {
         "kind": "numbers",
         "numbers": rows,
-        "axis": [] if axis is None else _ticks(axis),
+        "axis": [] if axis is None else ticks(axis),
         "tables": [_number_table(rows)],
     }
 
@@ -92,7 +92,7 @@ def _number_table(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return table("Estimates", head, cells)
 
 
-def _ticks(scale: charts.Pair, parts: int = 4) -> list[str]:
+def ticks(scale: charts.Pair, parts: int = 4) -> list[str]:
     """Return the labels of an axis, without decimals if they are whole numbers."""
     low, high = scale
     places = [low + (high - low) * i / parts for i in range(parts + 1)]
@@ -108,7 +108,8 @@ def _named(question: str) -> str:
     return "median" if q == 0.5 else f"{100 * q:g}\u202f% are below"
 
 
-def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
+def number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
+    """Return a number with its interval, as text and as a chart on a scale."""
     margin = one.precision
     low, high = one.interval
     reach = max(one.margin, 1e-12)
@@ -121,7 +122,7 @@ def _number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> d
         "margin": charts.number(one.margin, margin),
         "low": start,
         "high": end,
-        "ends": _ticks(scale, 1),
+        "ends": ticks(scale, 1),
         "inside": _inside(one),
         "chart": charts.span(one.value, one.interval, scale, f"{name}: {value}, from {start} to {end}"),
     }
@@ -151,12 +152,12 @@ def _(answer: DistributionAnswer, plan: Plan | None = None) -> dict[str, Any]:
         for i in range(len(heights))
     ]
     tips = [f"{place}: {share} (from {start} to {end})" for place, share, start, end in rows]
-    summary = [_number(_named(one.question), one, scale) for one in answer.summary() if one.question != "variance"]
-    variance = _number("variance", answer.variance)
+    summary = [number(_named(one.question), one, scale) for one in answer.summary() if one.question != "variance"]
+    variance = number("variance", answer.variance)
     return {
         "kind": "distribution",
         "chart": charts.density(edges.tolist(), tall, lower, upper, levels[-1], tips, len(levels) - 1),
-        "ticks": _ticks(scale),
+        "ticks": ticks(scale),
         "levels": [charts.percent(level, 0 if levels[1] >= 0.01 else 1) for level in levels],
         "summary": summary,
         "variance": variance,

@@ -7,6 +7,7 @@ import datetime
 import math
 from typing import Any
 
+import discreet.service.group_drawings  # noqa: F401  # registers how answers by group are drawn
 from discreet.plans.answers import Answer, NumberAnswer
 from discreet.service import charts
 from discreet.service.asked import Asked
@@ -78,13 +79,15 @@ def _certificates(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found = []
     for row in rounds:
         asked = Asked.read(row["document"])
-        for key, mechanism in zip(asked.keys, asked.mechanisms, strict=True):
-            certificate = mechanism.certificate
+        by = asked.round.by
+        alike = asked.round if by is None else asked.round.of_group(by.labels[0])  # public groups are asked alike
+        for channel in alike.channels:
+            certificate = channel.mechanism.certificate
             found.append(
                 {
                     "round": row["number"],
-                    "channel": key,
-                    "mechanism": mechanism.name,
+                    "channel": channel.key,
+                    "mechanism": channel.mechanism.name,
                     "claimed": f"{certificate.claimed:g}",
                     "exact": repr(float(certificate.epsilon)),
                     "bytes": asked.width,

@@ -48,14 +48,14 @@ function selectorOf(node) {
   if (!node || !live.contains(node)) return null;
   if (node.id) return `#${node.id}`;
   if (node.tagName === "SUMMARY") return `#${node.parentElement.id} > summary`;
-  const name = ["data-export", "data-copy", "data-close", "data-invite", "href"].find((one) => node.hasAttribute(one));
+  const name = ["data-export", "data-copy", "data-close", "data-invite", "data-add", "href"].find((one) => node.hasAttribute(one));
   return name ? `[${name}="${node.getAttribute(name)}"]` : null;
 }
 
 live.addEventListener("click", async (event) => {
   const button = /** @type {Element} */ (event.target).closest("button");
   if (!button) return;
-  const { export: path, name, copy, close, invite, link } = button.dataset;
+  const { export: path, name, copy, close, invite, add, groups, link } = button.dataset;
   try {
     if (path) save(await (await checked(call(path))).blob(), name);
     if (copy) {
@@ -67,9 +67,21 @@ live.addEventListener("click", async (event) => {
       await refresh();
     }
     if (invite) {
-      const { tickets } = await (await checked(post(`/api/campaigns/${invite}/tickets`, { count: 10 }))).json();
-      const links = tickets.map((ticket) => new URL(`${link}&ticket=${ticket}`, location.href).href);
-      save(new Blob([links.join("\n") + "\n"], { type: "text/plain" }), "invitations.txt");
+      const lines = [];
+      for (const group of groups ? JSON.parse(groups) : [null]) {
+        const wanted = group === null ? { count: 10 } : { count: 10, group };
+        const { tickets } = await (await checked(post(`/api/campaigns/${invite}/tickets`, wanted))).json();
+        const links = tickets.map((ticket) => new URL(`${link}&ticket=${ticket}`, location.href).href);
+        lines.push(...links.map((one) => (group === null ? one : `${group}\t${one}`)));
+      }
+      save(new Blob([lines.join("\n") + "\n"], { type: "text/plain" }), "invitations.txt");
+    }
+    if (add) {
+      const label = prompt("Name of the new group. Links that you have sent will not fit any more: the question changes.");
+      if (label?.trim()) {
+        await checked(post(`/api/campaigns/${add}/groups`, { labels: [label.trim()] }));
+        await refresh();
+      }
     }
   } catch (error) {
     $("live-status").textContent = `${/** @type {Error} */ (error).message}`;
