@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet import threads
 from discreet.drivers.files import estimate_file, formats, privatize_file, tally_file
 from discreet.drivers.files.formats import Source, parts_of
-from discreet.drivers.tables import Collection, merge, threads
+from discreet.drivers.tables import Collection, merge
 from discreet.errors import DiscreetError, WireError
 
 N = 12_000

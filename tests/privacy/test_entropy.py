@@ -2,6 +2,7 @@ import copy
 import ctypes
 import os
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import discreet as dc
 from discreet.checks import CheckFailed, check_entropy
-from discreet.privacy.entropy import Entropy, system_entropy
+from discreet.privacy import forks
+from discreet.privacy.entropy import KEPT_WORDS, Entropy, room, system_entropy
 
 
 def test_words_are_the_aes_ctr_keystream_of_the_key():
@@ -88,8 +90,27 @@ class Stuck:
         return np.arange(n, dtype=np.uint64)
 
 
+class SameInEveryThread(Entropy):
+    """Negative control: every thread has a stream of its own, but all with one key."""
+
+    def __init__(self):
+        super().__init__()
+        self.key, self.streams = os.urandom(32), threading.local()
+
+    def read(self, count):
+        if not hasattr(self.streams, "mine"):
+            self.streams.mine = Entropy.from_key(self.key)
+        return self.streams.mine.read(count)
+
+
 @pytest.mark.parametrize(
-    ("source", "why"), [(SharedStream, "copy that would repeat"), (ForkOnly, "after a fork"), (Stuck, "repeats")]
+    ("source", "why"),
+    [
+        (SharedStream, "copy that would repeat"),
+        (ForkOnly, "after a fork"),
+        (Stuck, "repeats"),
+        (SameInEveryThread, "threads draw the same"),
+    ],
 )
 def test_a_source_that_repeats_is_refused(source, why):
     with pytest.raises(CheckFailed, match=why):
@@ -214,3 +235,102 @@ class HookOnly:
 def test_a_source_that_trusts_the_hook_is_refused():
     with pytest.raises(CheckFailed, match="after a fork by C code"):
         check_entropy(HookOnly)
+
+
+def test_no_block_comes_twice_from_threads_forks_and_rooms():
+    """Threads draw side by side; each forks twice, once unseen by Python, while the others draw on."""
+    entropy, found, lock = Entropy(), [], threading.Lock()
+
+    def keep(data):
+        with lock:
+            found.append(data)
+
+    def work():
+        for fork in (os.fork, ctypes.PyDLL(None).fork):
+            keep(entropy.read(4096))
+            with room(512) as lent:
+                keep(entropy.fill(lent, 512).tobytes())
+            read, write = os.pipe()
+            if fork() == 0:
+                try:
+                    with room(64) as lent:
+                        os.write(write, entropy.read(512) + entropy.fill(lent, 64).tobytes() + Entropy().read(512))
+                finally:
+                    os._exit(0)
+            os.close(write)
+            with os.fdopen(read, "rb") as pipe:
+                keep(pipe.read())
+            os.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        thread.join()  # a fork while another thread holds a lock of the C library would hang in the child
+    entropy_in_main = entropy.read(4096)
+    data = b"".join([*found, entropy_in_main])
+    assert len(data) == 3 * 2 * (4096 + 4096 + 3 * 512) + 4096
+    blocks = np.frombuffer(data, dtype=np.uint64).reshape(-1, 2)
+    assert len(np.unique(blocks, axis=0)) == len(blocks)
+
+
+@pytest.mark.parametrize("mark", [forks._mark, forks.ProcessMark])
+def test_a_mark_is_seen_to_be_another_process(mark):
+    here = mark()
+    assert here[0]
+    for fork in (os.fork, ctypes.PyDLL(None).fork):
+        child = fork()
+        if child == 0:
+            before = bool(here[0])
+            here[0] = 1
+            os._exit(0 if not before and here[0] else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert here[0]
+
+
+@pytest.mark.parametrize("counts", [[1, 1, 1], [5, 0, 2, 7], [2, 4], [131_073, 3]])
+def test_a_divided_stream_is_the_same_stream(counts):
+    whole, divided = Entropy.seeded(8), Entropy.seeded(8)
+    assert np.array_equal(whole.words(3), divided.words(3))
+    parts = divided.divide(counts)
+    after = divided.words(5)  # the source goes on while its parts are not yet drawn
+    drawn = [part.words(count) for part, count in zip(parts[::-1], counts[::-1], strict=True)][::-1]
+    assert np.array_equal(np.concatenate([*drawn, after]), whole.words(sum(counts) + 5))
+    with pytest.raises(dc.DiscreetError, match="used up"):
+        parts[0].words(1)
+
+
+def test_a_divided_part_stops_in_a_child_and_a_source_of_ones_own_is_divided_too():
+    class Counting(Entropy):
+        place = 0
+
+        def read(self, count):
+            self.place += count // 8
+            return np.arange(self.place - count // 8, self.place, dtype="<u8").tobytes()
+
+    parts = Counting().divide([2, 3])
+    assert [parts[1].words(3).tolist(), parts[0].words(2).tolist()] == [[2, 3, 4], [0, 1]]
+    with pytest.raises(dc.DiscreetError, match="used up"):
+        parts[0].words(1)
+    for source in (Counting().divide([4])[0], Entropy.seeded(1).divide([4])[0]):
+        child = os.fork()
+        if child == 0:
+            try:
+                source.words(1)
+            except dc.DiscreetError:
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_room_is_lent_to_one_at_a_time_and_wiped():
+    with room(10) as outer, room(10) as inner:
+        assert outer is not inner
+        Entropy.seeded(1).fill(outer, 10)
+        assert outer.words[:10].all()
+    assert not outer.words.any()
+    with room(20) as again:
+        assert again is outer
+    with room(10) as kept, room(KEPT_WORDS + 1) as large:
+        assert len(large.words) == KEPT_WORDS + 1
+        assert np.array_equal(Entropy.seeded(3).fill(large, KEPT_WORDS + 1), Entropy.seeded(3).words(KEPT_WORDS + 1))
+    assert kept is outer

@@ -30,7 +30,7 @@ from discreet.drivers.files import privatize_file, tally_file
 from discreet.drivers.files.formats import ROWS
 from discreet.drivers.files.report_files import ReportFile, Sink
 from discreet.drivers.tables import Collection, Reports
-from discreet.drivers.tables.threads import in_order
+from discreet.threads import in_order
 from discreet.tallies import Tally
 from discreet.text import thousands
 

@@ -4,6 +4,7 @@ import copy
 import ctypes
 import os
 import pickle
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,12 @@ import numpy as np
 from discreet.arrays import Words
 from discreet.checks.base import CheckFailed
 
+_THREADS = 4
+"""How many threads draw side by side."""
+
 
 def check_entropy(make: Callable[[], Any], words: int = 64) -> None:
-    """Check a source of randomness: no repetition, no copying, no shared stream after a fork, Python's or another.
+    """Check a source of randomness: no repetition, no copying, no stream that threads or forked processes share.
 
     Parameters
     ----------
@@ -29,6 +33,7 @@ def check_entropy(make: Callable[[], Any], words: int = 64) -> None:
         raise CheckFailed("words(n) must return n uint64 words")
     if np.intersect1d(a, np.concatenate([first.words(words), second.words(words)])).size:
         raise CheckFailed("two draws have words in common: the stream repeats")
+    _check_threads(first, words)
     for copier in (pickle.dumps, copy.copy, copy.deepcopy):
         try:
             copier(first)
@@ -41,6 +46,26 @@ def check_entropy(make: Callable[[], Any], words: int = 64) -> None:
     for name, fork in (("a fork", os.fork), ("a fork by C code", ctypes.PyDLL(None).fork)):
         if np.intersect1d(_words_in_child(fork, first, words), first.words(words)).size:
             raise CheckFailed(f"after {name}, parent and child draw the same words: their noise would be correlated")
+
+
+def _check_threads(source: Any, words: int) -> None:
+    """Draw side by side in several threads: no two 128-bit blocks may be equal."""
+    drawn: list[Words] = []
+    at_once = threading.Barrier(_THREADS)
+
+    def draw() -> None:
+        at_once.wait()
+        for _ in range(8):
+            drawn.append(np.array(source.words(2 * words)))
+
+    threads = [threading.Thread(target=draw) for _ in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    blocks = np.concatenate(drawn).reshape(-1, 2)
+    if len(np.unique(blocks, axis=0)) < len(blocks):
+        raise CheckFailed("threads draw the same words: their noise would be correlated")
 
 
 def _words_in_child(fork: Callable[[], int], source: Any, words: int) -> Words:

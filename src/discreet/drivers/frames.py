@@ -14,12 +14,12 @@ from discreet.drivers.arrow import pa
 from discreet.drivers.tables import Budget, Collection, Reports, Tallies, merge
 from discreet.drivers.tables.reports import KEY
 from discreet.drivers.tables.run import collect
-from discreet.drivers.tables.threads import check_threads
 from discreet.drivers.tables.values import no_column
 from discreet.errors import DiscreetError
 from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
+from discreet.threads import check_threads
 
 __all__ = ["estimate_frame", "privatize_frame"]
 

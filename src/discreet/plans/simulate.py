@@ -16,13 +16,20 @@ from discreet.plans.encoders import Answers, Bucket, Encoder, column_of
 from discreet.plans.rows import Labelled, Rows
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
+from discreet.threads import check_threads
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
 
 
 def simulate(
-    plan: Plan[A], values: Any, seed: int | None = None, *, people: int | None = None, weights: Any = None
+    plan: Plan[A],
+    values: Any,
+    seed: int | None = None,
+    *,
+    people: int | None = None,
+    weights: Any = None,
+    threads: int | None = None,
 ) -> A:
     """Run a plan on values that you hold: privatise every value, count the reports round by round, and estimate.
 
@@ -39,6 +46,9 @@ def simulate(
         each tally is drawn from its distribution, so that a plan for the whole internet can be tried in about a second.
     weights : array_like, optional
         With ``people``: how likely each value is, relative to the others; all alike unless given.
+    threads : int, optional
+        How many threads share the work if there are millions of values: one per core unless given. A seed gives the
+        same answer with any number of them.
 
     Returns
     -------
@@ -53,7 +63,7 @@ def simulate(
     >>> dc.simulate(plan, [20, 30, 70], seed=1, people=10**10, weights=[1, 2, 1])
     <mean: 37.5000 ± 0.0020 (95%); 10000000000 reports, epsilon 1, minimax>
     """
-    rows = plan.read_rows(values)
+    rows, at_once = plan.read_rows(values), check_threads(threads)
     if (isinstance(rows, np.ndarray) and rows.ndim == 0) or len(rows) == 0:
         raise DiscreetError("values must hold at least one person's value")
     if people is not None:
@@ -78,7 +88,7 @@ def simulate(
                 encoded = channel.encoder.encode(chosen) if len(chosen) else None
                 inputs = encoded.inputs if encoded else np.empty(0, dtype=np.int64)
                 clipped += encoded.clipped_low + encoded.clipped_high if encoded else 0
-                _add(tally, channel, channel.mechanism.tally(channel.mechanism.privatize(inputs, entropy)))
+                _add(tally, channel, channel.mechanism.privatize_and_tally(inputs, entropy, threads=at_once))
         history.append(Answered(asked, tally))
     estimate = plan.estimate(history)
     estimate.details["clipped_in_simulation"] = clipped

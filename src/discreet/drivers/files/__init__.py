@@ -18,12 +18,12 @@ from discreet.drivers.files.reading import Reading
 from discreet.drivers.files.report_files import Sink, tally_parts
 from discreet.drivers.tables import Budget, Collection, Counted, Reports, Tallies
 from discreet.drivers.tables.run import collect
-from discreet.drivers.tables.threads import check_threads
 from discreet.drivers.tables.values import RowError
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
+from discreet.threads import check_threads
 
 __all__ = ["Summary", "estimate_file", "privatize_file", "tally_file"]
 

@@ -18,8 +18,8 @@ from discreet.drivers.files.csv_files import CsvSource
 from discreet.drivers.files.formats import Progress, Source, format_of
 from discreet.drivers.tables import Reports, Tallies, merge
 from discreet.drivers.tables.reports import document_of
-from discreet.drivers.tables.threads import check_threads, in_order
 from discreet.errors import DiscreetError, WireError
+from discreet.threads import check_threads, in_order
 
 
 def sidecar(path: Path) -> Path:

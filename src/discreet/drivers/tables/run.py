@@ -13,9 +13,9 @@ from discreet.drivers.tables.collection import Collection
 from discreet.drivers.tables.counted import Counted
 from discreet.drivers.tables.reports import Reports
 from discreet.drivers.tables.stage import Drawn, Stage, new_assignment
-from discreet.drivers.tables.threads import in_order
 from discreet.errors import DiscreetError
 from discreet.privacy.entropy import Entropy
+from discreet.threads import in_order
 
 
 class Writer(Protocol):

@@ -84,6 +84,10 @@ class Unary(BitVector, Oracle):
     def _digits_low_first(self) -> list[bool]:
         return [bool(self.ones >> k & 1) for k in range(self.digits)]
 
+    @cached_property
+    def _digit_array(self) -> AnyArray:
+        return np.array(self._digits_low_first)
+
     def _one(self, value: float, words: Sequence[int]) -> AnyArray:
         lanes, rest = [], iter(words[1:])
         for _ in range(self.lanes):
@@ -100,8 +104,7 @@ class Unary(BitVector, Oracle):
     def _many(self, values: AnyArray, words: Words, out: AnyArray, skipped: int = 0) -> None:
         from discreet.mechanisms.kernels.bits import sample_unary
 
-        digits = np.array(self._digits_low_first)
-        sample_unary(values, words, skipped, self.lanes, digits, self.hit, out)
+        sample_unary(values, words, skipped, self.lanes, self._digit_array, self.hit, out)
         if self._size % 64:
             out[:, -1] &= np.uint64(self._tail_mask)
 

@@ -1,4 +1,4 @@
-"""Threads: batches are privatised and counted side by side; kernels and readers release the interpreter's lock."""
+"""Threads: work is done side by side; kernels, ciphers and readers release the interpreter's lock."""
 
 import os
 from collections import deque
