@@ -30,9 +30,9 @@ from discreet.drivers.files import privatize_file, tally_file
 from discreet.drivers.files.formats import ROWS
 from discreet.drivers.files.report_files import ReportFile, Sink
 from discreet.drivers.tables import Collection, Reports
-from discreet.threads import in_order
 from discreet.tallies import Tally
 from discreet.text import thousands
+from discreet.threads import in_order
 
 SIZE = 16
 PLAN = dc.Frequency(dc.Categories(range(SIZE)), epsilon=1, method="randomized-response")
