@@ -30,9 +30,11 @@ from tests.service.running import TwoRounds
 
 from discreet.errors import DiscreetError
 from discreet.messages.uploads import Upload, pad, read_upload, write_upload
+from discreet.service import log
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
 from discreet.service.errors import Refused, StoreBusy
+from discreet.service.known import Memory
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 from discreet.service.writer import ACCEPTED, REPLAYED, take
@@ -57,16 +59,10 @@ class Worker:
 
             self.store.engine.dispose()
         self.campaigns = Campaigns(self.store, self.settings)
-        self.remembered = {}
+        self.memory = Memory()
 
     def take(self, uploads):
-        try:
-            outcomes, taken = take(self.store, self.settings, uploads, self.remembered)
-        except Exception:
-            self.remembered.clear()
-            raise
-        self.remembered.update(taken.tallies)
-        return outcomes
+        return take(self.store, self.settings, uploads, self.memory)[0]
 
 
 class Collection(RuleBasedStateMachine):
@@ -227,6 +223,13 @@ class Collection(RuleBasedStateMachine):
 FAST = settings(
     max_examples=12, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck), database=None
 )
+
+
+@pytest.fixture(autouse=True)
+def small_rows(monkeypatch):
+    """Rows of the log are split and folded all the time."""
+    for name, value in (("MOST", 5), ("SMALL", 4), ("TAIL", 3)):
+        monkeypatch.setattr(log, name, value)
 
 
 def test_simulation():

@@ -45,8 +45,10 @@ LOADS = (("one report a request", 1, 2000, 64), ("batches of 100", 100, 300, 32)
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return the tasks: uploads and estimates."""
-    return {"uploads": partial(uploads, settings), "estimates": estimates}
+    """Return the tasks: uploads, estimates, and what a filling log does to them."""
+    from discreet_benchmarks.filling import filling
+
+    return {"uploads": partial(uploads, settings), "estimates": estimates, "filling": partial(filling, settings)}
 
 
 def needed() -> None:

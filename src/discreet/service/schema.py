@@ -1,7 +1,7 @@
 """The tables of a collector. Nothing in them identifies a person: no address, no time finer than a day.
 
-`migrations` creates them. A row of `reports` says that an id answered a round, and holds the packed report, from which
-the tallies can be rebuilt.
+`migrations` creates them. `reports` is the log of each round (`log`): a row holds the ids that were stored together, in
+their own order rather than that of arrival, and their packed reports, from which the tallies can be rebuilt.
 """
 
 from sqlalchemy import (
@@ -55,9 +55,9 @@ reports = Table(
     "reports",
     metadata,
     Column("round", Integer, primary_key=True, autoincrement=False),
-    Column("id", LargeBinary(16), primary_key=True),
-    Column("report", LargeBinary, nullable=False),
-    sqlite_with_rowid=False,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("ids", LargeBinary, nullable=False),
+    Column("packed", LargeBinary, nullable=False),
 )
 
 tallies = Table(

@@ -8,19 +8,26 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, RowMapping
+from sqlalchemy.engine import RowMapping
 
-from discreet.service import schema
+from discreet.arrays import Bytes
+from discreet.messages.ids import ID_BYTES
+from discreet.service import log, schema
 from discreet.service.asked import Asked, all_tallies
 from discreet.service.database import Database
+from discreet.service.errors import StoreBusy
+from discreet.service.known import Known, distinct, prefixes
 from discreet.tallies import Tally
 
-_STEP = 50_000
-"""How many reports are read at once."""
+_STEP = 1_000_000
+"""How many reports are sorted at once."""
+_BLOCK = 50_000
+"""How many reports are handed on at once."""
 
 
 class Store(Database):
@@ -190,27 +197,52 @@ class Store(Database):
             rows = connection.execute(query).mappings()
             return [{"round": row["round"], "day": row["day"].isoformat(), "n": int(row["n"])} for row in rows]
 
+    def recall(self, campaign: bytes, number: int, known: Known) -> None:
+        """Read the ids of a round of which nothing is known yet, before a transaction that others would wait for."""
+        if known.last:
+            return
+        columns = schema.rounds.c
+        with suppress(StoreBusy), self.read() as connection:  # the transaction will say so
+            query = sa.select(columns.id).where(columns.campaign == campaign, columns.number == number)
+            identifier = connection.execute(query).scalar_one_or_none()
+            if identifier is not None:
+                log.catch_up(connection, identifier, known)
+
     def reports(self, identifier: int) -> Iterator[tuple[bytes, bytes, int]]:
-        """Yield stored ids and reports in blocks (ids, rows, n), in the order of the ids."""
-        last = b""
-        while True:
-            with self.read() as connection:
-                rows = _next_reports(connection, identifier, last)
-            if not rows:
-                return
-            last = rows[-1][0]
-            yield b"".join(row[0] for row in rows), b"".join(row[1] for row in rows), len(rows)
+        """Yield stored ids and reports in blocks (ids, rows, n), in the order of the ids.
+
+        The order in which they arrived is nobody's business. The log is read once for every million reports.
+        """
+        with self.read() as connection:
+            query = sa.select(sa.func.coalesce(sa.func.sum(sa.func.length(schema.reports.c.ids)), 0))
+            n = int(connection.execute(query.where(schema.reports.c.round == identifier)).scalar_one()) // ID_BYTES
+        parts = -(-n // _STEP)
+        for part in range(parts):
+            ids, packed = self._part(identifier, part, parts)
+            for start in range(0, len(ids), _BLOCK):
+                one = slice(start, start + _BLOCK)
+                yield ids[one].tobytes(), packed[one].tobytes(), len(ids[one])
+
+    def _part(self, identifier: int, part: int, parts: int) -> tuple[Bytes, Bytes]:
+        """Return the ids in one of equal parts of their range, in order, and their reports."""
+        found: list[tuple[Bytes, Bytes]] = []
+        with self.read() as connection:
+            for _, (ids, packed) in log.rows_after(connection, identifier, 0):
+                tops = (prefixes(ids) >> np.uint64(32)).astype(np.int64)
+                mine = tops * parts >> 32 == part
+                found.append((ids[mine], packed[mine]))
+        if not found:  # the campaign was deleted meanwhile
+            return np.empty((0, ID_BYTES), dtype=np.uint8), np.empty((0, 1), dtype=np.uint8)
+        ids, packed = (np.concatenate(one) for one in zip(*found, strict=True))
+        first = distinct(ids)  # PostgreSQL shows a row that is being folded twice
+        return ids[first], packed[first]
 
     def rebuild(self, campaign: bytes, identifier: int, asked: Asked) -> int:
         """Count the stored reports of a round again and replace its tallies; return how many people have answered."""
         with self.write() as connection:
             connection.execute(sa.select(schema.rounds.c.id).where(schema.rounds.c.id == identifier).with_for_update())
             merged = {index: asked.nothing(index) for index in range(len(asked.keys))}
-            last = b""
-            while rows := _next_reports(connection, identifier, last):
-                last = rows[-1][0]
-                ids = np.frombuffer(b"".join(row[0] for row in rows), dtype=np.uint8).reshape(-1, 16)
-                table = np.frombuffer(b"".join(row[1] for row in rows), dtype=np.uint8).reshape(-1, asked.width)
+            for _, (ids, table) in log.rows_after(connection, identifier, 0):
                 for index, tally in asked.tallies(table, asked.channels(campaign, ids, table)).items():
                     merged[index] = merged[index] + tally
             connection.execute(sa.delete(schema.tallies).where(schema.tallies.c.round == identifier))
@@ -218,18 +250,6 @@ class Store(Database):
                 values = {"round": identifier, "channel": index, "worker": 0, "n": tally.n, "data": tally.to_bytes()}
                 connection.execute(sa.insert(schema.tallies).values(**values))
         return asked.people(sum(tally.n for tally in merged.values()))
-
-
-def _next_reports(connection: Connection, identifier: int, last: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the reports of a round after an id, in the order of the ids."""
-    columns = schema.reports.c
-    query = (
-        sa.select(columns.id, columns.report)
-        .where(columns.round == identifier, columns.id > last)
-        .order_by(columns.id)
-        .limit(_STEP)
-    )
-    return [(bytes(row[0]), bytes(row[1])) for row in connection.execute(query)]
 
 
 def _hash(secret: str) -> bytes:

@@ -18,8 +18,10 @@ import numpy.typing as npt
 from discreet.arrays import Bytes
 from discreet.messages.ids import ID_BYTES, is_issued, ticket_id
 from discreet.messages.uploads import Upload
+from discreet.service import log
 from discreet.service.errors import Conflict, Refused, StoreBusy
-from discreet.service.intake import Intake, OpenRound, distinct
+from discreet.service.intake import Intake, OpenRound
+from discreet.service.known import Memory, RoundMemory, distinct
 from discreet.service.metrics import Metrics
 from discreet.service.settings import Settings
 from discreet.service.store import Store
@@ -47,48 +49,65 @@ class Waiting:
 
 @dataclass
 class Taken:
-    """What one transaction changed; valid once it is committed."""
+    """What one transaction did to a round; to be remembered once it is committed."""
 
-    tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
-    full: set[bytes] = field(default_factory=set)
+    memory: RoundMemory
+    rows: list[log.Row] = field(default_factory=list)
+    tallies: dict[int, Tally] = field(default_factory=dict)
+    is_full: bool = False
+
+    def remember(self) -> None:
+        """Remember what is stored now."""
+        for row in self.rows:
+            log.remember(self.memory.known, row)
+        self.memory.tallies.update(self.tallies)
 
 
-def take(
-    store: Store, settings: Settings, uploads: list[Upload], remembered: dict[tuple[int, int], Tally]
-) -> tuple[list[Outcome], Taken]:
-    """Store uploads in one transaction; return each one's outcome."""
+def take(store: Store, settings: Settings, uploads: list[Upload], memory: Memory) -> tuple[list[Outcome], set[bytes]]:
+    """Store uploads in one transaction; return each one's outcome, and the campaigns whose round is full."""
     outcomes: list[Outcome] = [Refused(404, "there is no such campaign or round")] * len(uploads)
     members: dict[tuple[bytes, int], list[int]] = {}
     for place, upload in enumerate(uploads):
         members.setdefault((upload.campaign, upload.round), []).append(place)
-    taken = Taken()
-    with store.write() as connection:
-        for (campaign, number), places in sorted(members.items()):
-            intake = Intake(store, connection)
-            try:
-                found = intake.lock_round(campaign, number)
-            except Conflict as error:
+    taken: dict[tuple[bytes, int], Taken] = {}
+    try:
+        for key in members:
+            taken[key] = Taken(memory.of(*key))
+            store.recall(*key, taken[key].memory.known)
+        with store.write() as connection:
+            for (campaign, number), places in sorted(members.items()):
+                intake = Intake(store, connection)
+                try:
+                    found = intake.lock_round(campaign, number)
+                except Conflict as error:
+                    for place in places:
+                        outcomes[place] = Refused(error.status, str(error))
+                    continue
+                if found is None:
+                    continue
+                fitting = []
                 for place in places:
-                    outcomes[place] = Refused(error.status, str(error))
-                continue
-            if found is None:
-                continue
-            fitting = []
-            for place in places:
-                if uploads[place].width == found.asked.width:
-                    fitting.append(place)
-                else:
-                    sentence = f"width must be {found.asked.width} bytes in this round, not {uploads[place].width}"
-                    outcomes[place] = Refused(400, sentence)
-            if not fitting:
-                continue
-            entries = np.frombuffer(b"".join(uploads[place].entries for place in fitting), dtype=np.uint8)
-            table = entries.reshape(-1, ID_BYTES + found.asked.width)
-            codes = _take_round(intake, found, settings.today(), table, remembered, taken)
-            ends = np.cumsum([uploads[place].n for place in fitting])[:-1]
-            for place, part in zip(fitting, np.split(codes, ends), strict=True):
-                outcomes[place] = part
-    return outcomes, taken
+                    if uploads[place].width == found.asked.width:
+                        fitting.append(place)
+                    else:
+                        sentence = f"width must be {found.asked.width} bytes in this round, not {uploads[place].width}"
+                        outcomes[place] = Refused(400, sentence)
+                if not fitting:
+                    continue
+                entries = np.frombuffer(b"".join(uploads[place].entries for place in fitting), dtype=np.uint8)
+                table = entries.reshape(-1, ID_BYTES + found.asked.width)
+                codes = _take_round(intake, found, settings.today(), table, taken[campaign, number])
+                start = 0
+                for place in fitting:
+                    outcomes[place] = codes[start : start + uploads[place].n]
+                    start += uploads[place].n
+    except Exception:
+        memory.forget_tallies()  # the commit may or may not have happened; the log is read again, as far as it is new
+        raise
+    for one in taken.values():
+        one.remember()
+    memory.trim()
+    return outcomes, {campaign for (campaign, _), one in taken.items() if one.is_full}
 
 
 def _take_round(
@@ -96,7 +115,6 @@ def _take_round(
     found: OpenRound,
     today: datetime.date,
     table: Bytes,
-    remembered: dict[tuple[int, int], Tally],
     taken: Taken,
 ) -> Codes:
     asked, campaign = found.asked, found.campaign
@@ -108,9 +126,7 @@ def _take_round(
         derived = b"".join(ticket_id(campaign, row.tobytes()) for row in ids)
         ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, ID_BYTES)
     if not found.takes(today):
-        known = intake.known(found.id, ids.tobytes())
-        codes[:] = [REPLAYED if row.tobytes() in known else CLOSED for row in ids]
-        return codes
+        return np.where(intake.stored(found, taken.memory.known, ids), REPLAYED, CLOSED).astype(np.uint8)
     if found.admission == "issued":
         codes[[not is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
     elif found.admission == "invited":
@@ -126,21 +142,17 @@ def _take_round(
     codes[candidates] = REPLAYED
     first = candidates[distinct(ids[candidates])]
     if first.size:
-        new = intake.insert(found.id, ids[first].tobytes(), rows[first].tobytes(), asked.width)
-        if len(new) != first.size:
-            fresh = set(new)
-            first = first[[row.tobytes() in fresh for row in ids[first]]]
+        first = first[~intake.stored(found, taken.memory.known, ids[first])]
         codes[first] = ACCEPTED
     if first.size:
+        taken.rows = intake.append(found, taken.memory.known, ids[first], rows[first])
         for channel, more in asked.tallies(rows[first], channels[first]).items():
-            key = (found.id, channel)
-            before = taken.tallies.get(key, remembered.get(key))
-            taken.tallies[key] = intake.add_tally(found.id, channel, more, before)
+            taken.tallies[channel] = intake.add_tally(found.id, channel, more, taken.memory.tallies.get(channel))
         intake.add_arrivals(found.id, today, int(first.size))
         if found.admission == "invited":
             intake.spend(campaign, [row.tobytes() for row in ids[first]], asked.number)
         if found.target is not None and intake.count(found) >= found.target:
-            taken.full.add(campaign)
+            taken.is_full = True
     return codes
 
 
@@ -166,7 +178,7 @@ class Writer(threading.Thread):
         self._reports = 0
         self._wake = threading.Condition()
         self._stopping = False
-        self._remembered: dict[tuple[int, int], Tally] = {}
+        self._memory = Memory()
 
     def submit(self, upload: Upload) -> "asyncio.Future[Codes]":
         """Queue an upload; its future is done when its reports are durable."""
@@ -199,13 +211,11 @@ class Writer(threading.Thread):
             started = time.perf_counter()
             results: list[Codes | BaseException]
             try:
-                outcomes, taken = take(self.store, self.settings, [w.upload for w in group], self._remembered)
+                outcomes, full = take(self.store, self.settings, [w.upload for w in group], self._memory)
                 results = list(outcomes)
-                self._remembered.update(taken.tallies)
-                for campaign in taken.full:
+                for campaign in full:
                     self.on_full(campaign)
             except Exception as error:
-                self._remembered.clear()  # the commit may or may not have happened: read the tallies again
                 if not isinstance(error, StoreBusy):
                     _log.exception("a group of %d uploads could not be stored", len(group))
                 results = [error] * len(group)
