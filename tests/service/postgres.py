@@ -79,7 +79,7 @@ class Postgres:
     def stop(self, how: int = signal.SIGINT) -> None:
         if self.process is not None:
             self.process.send_signal(how)
-            self.process.wait(timeout=30)
+            self.process.wait(timeout=300)  # its last checkpoint may take long on a busy disk
             self.process = None
 
     def remove(self) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections import deque
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ async def send(port: int, made: list[bytes], connections: int) -> float:
     ends: list[asyncio.Future[None]] = [loop.create_future() for _ in range(connections)]
     started = time.perf_counter()
     for end in ends:
-        await loop.create_connection(lambda end=end: Client(waiting, end), "127.0.0.1", port)
+        await loop.create_connection(partial(Client, waiting, end), "127.0.0.1", port)
     await asyncio.gather(*ends)
     return time.perf_counter() - started
 
@@ -121,7 +122,6 @@ def filling(settings: Settings) -> list[Row]:
             servers += [start(ours), start(ECHO)]
             rows = singles(servers, identifier, width, 4000 if settings.quick else 20_000)
             rows += people(servers[0], asked_of.hex(), 200 if settings.quick else 1000)
-            stored = sum(int(row.details["reports"]) for row in rows)
             with Store(database) as store:
                 for size in sizes:
                     fill(store, identifier, width, size - int(store.rounds(identifier)[0]["n"]))
