@@ -1,12 +1,13 @@
 import json
 
 import pytest
-from tests.vectors import make
+from tests.vectors import forms, make
 
 import discreet as dc
 from discreet.mechanisms import entries
 from discreet.mechanisms.base import Mechanism
 from discreet.plans.encoders import read_encoder, write_encoder
+from discreet.plans.questionnaire.form import Form
 
 
 def read(name):
@@ -76,3 +77,12 @@ def test_rounds_are_read_assigned_and_answered_or_refused(vector):
         given = ("id", "value", "group")
         people = [{key: person[key] for key in given if key in person} for person in vector["facts"]["people"]]
         assert make.announced(vector["announcement"], vector["limit"], people) == vector["facts"]
+
+
+@pytest.mark.parametrize("vector", read("forms"), ids=lambda v: v["reason"] or "read")
+def test_answers_become_the_same_rows(vector):
+    if vector["reason"] is not None:
+        assert forms.error(vector["questions"]) == "refused"
+    else:
+        assert forms.rows(vector["questions"], vector["people"]) == vector["rows"]
+        assert Form.read(vector["questions"]).to_list() == vector["questions"]

@@ -41,7 +41,7 @@ export class Device {
       if (before?.kept && before.task === task) return { ...told(before), isNew: false };
       if (before) throw new PrivacyError(before.kept === undefined ? "an answer to this campaign was charged, and lost before it could be sent" : "this campaign was answered before; a campaign is answered once");
       const entry = await charge({ task, ...costOf(channels), mark: "", id: hex(known) });
-      const inputs = channels.map((channel) => totalInput(channel, value));
+      const inputs = channels.map((channel) => totalInput(channel, round.held(value)));
       const report = joined(lead, await packed(channels, inputs.map(({ input }) => input), known, entropy));
       await keep(entry, { sent: hex(sent), report: hex(report), isReplaced: inputs.some(({ isReplaced }) => isReplaced) });
       return { ...told(entry), isNew: true };

@@ -3,6 +3,7 @@ import { checkFit, packed, totalInput } from "./device.js";
 import { Categories, readEncoder } from "./encoders.js";
 import { DiscreetError, PrivacyError, WireError } from "./errors.js";
 import { Ratio, TOTAL } from "./exact.js";
+import { Form } from "./form.js";
 import { Mechanism } from "./mechanism.js";
 import { joined } from "./entropy.js";
 import { channelOf } from "./upload.js";
@@ -24,8 +25,8 @@ const STATED = 2 ** 16 - 1; // the group of a ticket whose holder states the gro
 
 /** A round whose claim was checked on this device. */
 export class Round {
-  /** @param {{ campaign: string, admission: string, epsilon: number, number: number, share: number, answers: number, ends: number[], channels: Channel[], by: Categories | null }} fields by: public groups, all asked alike */
-  constructor({ campaign, admission, epsilon, number, share, answers, ends, channels, by }) {
+  /** @param {{ campaign: string, admission: string, epsilon: number, number: number, share: number, answers: number, ends: number[], channels: Channel[], by: Categories | null, form: Form | null }} fields by: public groups, all asked alike */
+  constructor({ campaign, admission, epsilon, number, share, answers, ends, channels, by, form }) {
     this.campaign = campaign;
     this.admission = admission;
     this.epsilon = epsilon;
@@ -35,6 +36,7 @@ export class Round {
     this.ends = ends;
     this.channels = channels;
     this.by = by;
+    this.form = form;
   }
 
   /**
@@ -114,11 +116,20 @@ export class Round {
     return this.answered(await channelOf(campaign, this.number, id, this.ends));
   }
 
+  /** What the encoders read: the row of somebody's answers to a questionnaire, by name, or the value itself. @param {any} value */
+  held(value) {
+    try {
+      return this.form && value !== null && typeof value === "object" && !Array.isArray(value) ? this.form.row(value) : value;
+    } catch {
+      return []; // the value's own code failed
+    }
+  }
+
   /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. @param {any} value @param {Uint8Array} id @param {{ entropy?: import("./entropy.js").Entropy, group?: any }} [draw] group: the label of the public group */
   async privatize(value, id, { entropy, group } = {}) {
     const lead = this.lead(group);
     const channels = await this.channelsOf(id);
-    const inputs = channels.map((channel) => totalInput(channel, value).input);
+    const inputs = channels.map((channel) => totalInput(channel, this.held(value)).input);
     return joined(lead, await packed(channels, inputs, id, entropy));
   }
 }
@@ -127,7 +138,8 @@ export class Round {
 async function readDocument(document) {
   const isFirst = Object.keys(document).sort().join() === FIRST.join();
   const fields = isFirst ? { kind: "round", version: VERSION, share: 1, answers: 1, ...document } : document;
-  exactly(fields, Object.hasOwn(fields, "by") ? [...FIELDS, "by"] : FIELDS, "round");
+  const optional = ["by", "questions"].filter((key) => Object.hasOwn(fields, key));
+  exactly(fields, [...FIELDS, ...optional], "round");
   if (fields.kind !== "round" || fields.version !== VERSION) {
     throw new WireError(`document is a '${fields.kind}' of version ${fields.version}; this client reads a 'round' of version ${VERSION}`);
   }
@@ -145,7 +157,7 @@ async function readDocument(document) {
   whole("answers", answers, 1, Math.min(channels.length, Math.floor(MAX_CHANNELS / channels.length)));
   whole("width", fields.width, 1, MAX_WIDTH);
   const by = Object.hasOwn(fields, "by") ? readGroups(fields.by, channels.length) : null;
-  return { number, share: real("share", share, 1), answers, ends, channels, by };
+  return { number, share: real("share", share, 1), answers, ends, channels, by, form: Object.hasOwn(fields, "questions") ? formOf(fields.questions, channels) : null };
 }
 
 /** The public groups of a round. @param {any} document @param {number} channels */
@@ -160,6 +172,17 @@ function readGroups(document, channels) {
   if (!(found instanceof Categories) || found.size > most) throw new WireError(`by must hold the labels of at most ${most} public groups`);
   if (new Set(found.labels.map(String)).size < found.size) throw new WireError("by must hold labels that differ as texts");
   return found;
+}
+
+/** The questions of a round, whose columns its channels must read. @param {any} listed @param {Channel[]} channels */
+function formOf(listed, channels) {
+  try {
+    const form = Form.read(listed);
+    for (const { encoder } of channels) form.check(encoder);
+    return form;
+  } catch (error) {
+    throw error instanceof DiscreetError ? new WireError(`questions cannot be asked: ${error.message}`) : error;
+  }
 }
 
 /** Refuse what would take too long, as messages/limits.py does. @param {any[]} mechanisms */

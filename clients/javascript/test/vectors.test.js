@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { channelOf, Entropy, Ledger, Mechanism, MemoryStorage, Ratio, readEncoder, Round, ticketId, writeUpload } from "../src/index.js";
+import { channelOf, Entropy, Form, Ledger, Mechanism, MemoryStorage, Ratio, readEncoder, Round, ticketId, writeUpload } from "../src/index.js";
 import { hex, unhex, Words } from "../src/entropy.js";
 import { canonical, spell } from "../src/wire.js";
 
@@ -118,5 +118,16 @@ test("rounds are read, assigned and answered as in Python, or refused by the sam
       const report = await round.privatize(value, unhex(id), { entropy: new Entropy(unhex(facts.key)), group });
       assert.equal(hex(report), entry);
     }
+  }
+});
+
+test("answers to questions become the rows of Python, or the questions are refused", () => {
+  for (const { questions, people, rows, reason } of read("forms")) {
+    if (reason !== null) {
+      assert.throws(() => Form.read(questions), reason);
+      continue;
+    }
+    const form = Form.read(questions);
+    people.forEach((answers, i) => assert.deepEqual(form.row(answers), rows[i], JSON.stringify([questions, answers])));
   }
 });

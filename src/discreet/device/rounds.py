@@ -6,7 +6,7 @@ channel that is not total (`discreet.plans.encoders`). What is answered afterwar
 the same number of random words, whatever the value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -153,7 +153,7 @@ class VerifiedRound:
         Parameters
         ----------
         values : list or numpy.ndarray
-            What each person holds.
+            What each person holds; to a questionnaire, their answers by name.
         ids : sequence of bytes
             The id of each report.
         entropy : Entropy, optional
@@ -165,6 +165,9 @@ class VerifiedRound:
         if len(values) != len(ids):
             raise DiscreetError(f"there must be one id per value: {len(values)} values, {len(ids)} ids")
         codes = self._codes(groups, len(ids))
+        form = self.round.form
+        if form is not None:
+            values = [form.row(value) if isinstance(value, Mapping) else value for value in values]
         packed, replaced = np.zeros((len(ids), self.width), dtype=np.uint8), np.zeros(len(ids), dtype=np.bool_)
         if codes is not None:
             packed[:, : lead(self.round)] = write_groups(codes)

@@ -10,6 +10,9 @@ A round that asks public groups also has ``by``, the groups' labels. All groups 
 ``thresholds`` are those of each of them. Every entry of an upload then begins with the number of the person's group
 (`discreet.messages.uploads`), and each group has tallies of its own.
 
+A questionnaire also has ``questions``, its form (`discreet.plans.questionnaire.form`): what a device asks, and how
+answers become the row that the channels read.
+
 ``thresholds`` say who answers which channel (`discreet.plans.assignment`), ``answers`` how many channels each person
 answers, ``width`` how long an entry of an upload is. The certificate is there for people to read: every reader computes
 its own. An announcement adds ``campaign``, ``admission`` and the claimed ``epsilon`` of the whole round.
@@ -24,7 +27,7 @@ total are refused (`discreet.plans.encoders`).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +40,7 @@ from discreet.messages.uploads import MAX_WIDTH, entry_width
 from discreet.plans.assignment import shares, thresholds
 from discreet.plans.base import MOST_GROUPS, Channel, Round
 from discreet.plans.encoders import read_domain, read_encoder, write_encoder
+from discreet.plans.questionnaire.form import Form
 from discreet.privacy.exact import EPSILON_MAX, TOTAL
 from discreet.wire import check_depth, parse
 
@@ -46,6 +50,7 @@ MAX_CHANNELS = 1 << 14
 MAX_CHARACTERS = 1 << 22
 """The longest text of an announcement that a device reads."""
 _ROUND = {"kind", "version", "round", "share", "answers", "width", "thresholds", "channels"}
+_OPTIONAL = {"by", "questions"}
 _CHANNEL = {"key", "mechanism", "mechanism_id", "encoder", "certificate"}
 _HEAD = {"campaign", "admission", "epsilon"}
 _FIRST = {"round", "width", "thresholds", "channels"}
@@ -67,7 +72,8 @@ def write_round(asked: Round) -> dict[str, Any]:
     """
     groups = {} if asked.by is None else {"by": asked.by.to_dict()}
     alike = asked if asked.by is None else asked.of_group(asked.by.labels[0])
-    return groups | {
+    questions = {} if asked.form is None else {"questions": asked.form.to_list()}
+    return groups | questions | {
         "kind": "round",
         "version": VERSION,
         "round": asked.number,
@@ -96,7 +102,7 @@ def read_round(document: Any) -> Round:
     """
     check_depth(document, "round")
     fields = _upgraded(_object(document, "round"))
-    _check_fields(fields, _ROUND | ({"by"} & set(fields)), "round")
+    _check_fields(fields, _ROUND | (_OPTIONAL & set(fields)), "round")
     if fields["kind"] != "round" or fields["version"] != VERSION or isinstance(fields["version"], (bool, float)):
         raise WireError(
             f"document is a {fields['kind']!r} of version {fields['version']!r}; "
@@ -115,7 +121,8 @@ def read_round(document: Any) -> Round:
         raise WireError("the channels of a round must have different keys")
     number = _whole("round", fields["round"], 1, (1 << 32) - 1)
     answers = _whole("answers", fields["answers"], 1, min(len(channels), MAX_CHANNELS // len(channels)))
-    asked = Round(number, channels, _real("share", fields["share"], 1.0), answers)
+    form = _form(fields["questions"], channels) if "questions" in fields else None
+    asked = Round(number, channels, _real("share", fields["share"], 1.0), answers, form=form)
     if "by" in fields:
         asked = asked.by_group(_groups(fields["by"], len(channels)))
     if _whole("width", fields["width"], 1, MAX_WIDTH) != entry_width(asked):
@@ -213,6 +220,19 @@ def _groups(document: Any, channels: int) -> Categories:
     if len({str(label) for label in groups.labels}) < groups.size:
         raise WireError("by must hold labels that differ as texts")
     return groups
+
+
+def _form(document: Any, channels: Sequence[Channel]) -> Form:
+    """Read the questions of a round, and check that its channels read their columns."""
+    try:
+        form = Form.read(document)
+        for channel in channels:
+            form.check(channel.encoder)
+    except DiscreetError as error:
+        raise WireError(f"questions cannot be asked: {error}") from None
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise WireError(f"questions cannot be read: {type(error).__name__}") from None
+    return form
 
 
 def _ends(values: Any) -> list[int]:

@@ -34,6 +34,8 @@ from discreet.tallies import Tally
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
+    from discreet.plans.questionnaire.form import Form
+
     A = TypeVar("A", bound=Answer, covariant=True, default=Answer)
 else:
     from typing import TypeVar
@@ -97,6 +99,8 @@ class Round:
     by : Categories, optional
         Public groups: what a person's group is decides which channels they may answer. Channels are listed group by
         group, as many for each and asked alike (`by_group`); within a group they are drawn as usual.
+    form : Form, optional
+        What a questionnaire asks, in words: a device shows the questions of the channel that its id draws.
     """
 
     number: int
@@ -104,6 +108,7 @@ class Round:
     share: float = 1.0
     answers: int = 1
     by: Categories | None = None
+    form: "Form | None" = None
 
     def __post_init__(self) -> None:
         if self.by is not None and len(self.channels) % self.by.size:

@@ -22,7 +22,6 @@ from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import check_width
 from discreet.plans.base import Plan, Round
 from discreet.plans.groups import Groups
-from discreet.plans.questionnaire import Questionnaire
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
@@ -71,8 +70,6 @@ class Campaigns:
         first = made.round([])
         if first is None:
             raise DiscreetError("the plan has no first round, so it would ask nobody anything")
-        if isinstance(made, Questionnaire):
-            raise DiscreetError("a campaign cannot ask a questionnaire yet; start one campaign per question")
         identifier = system_entropy().read(ID_BYTES)
         values = {
             "id": identifier,

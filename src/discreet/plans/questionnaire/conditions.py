@@ -3,7 +3,8 @@
     drinks = 'yes' and ({age} >= 18 or {student} = true)
 
 A comparison has a name (in braces if it has spaces), one of = == != < <= > >= and a number, a text in quotes, true or
-false. "and" binds tighter than "or"; there are parentheses and nothing else.
+false. "and" binds tighter than "or"; there are parentheses and nothing else. Two texts are compared as texts, a number
+with a text that spells one as numbers; other pairs differ. JavaScript has the same rules (`clients/javascript`).
 """
 
 import operator
@@ -14,14 +15,20 @@ from typing import Any, NoReturn
 
 from discreet.errors import DiscreetError
 
+_SPACE = " \t\r\n"
 _TOKEN = re.compile(
-    r"\s*(?:(?P<bracket>[()])|\{(?P<name>[^{}]+)\}|(?P<sign><=|>=|==|!=|<>|=|<|>)|'(?P<single>[^']*)'|"
-    r'"(?P<double>[^"]*)"|(?P<number>-?\d+(?:\.\d+)?)(?![\w.])|(?P<word>[^\W\d]\w*))'
+    r"[ \t\r\n]*(?:(?P<bracket>[()])|\{(?P<name>[^{}]+)\}|(?P<sign><=|>=|==|!=|<>|=|<|>)|'(?P<single>[^']*)'|"
+    r'"(?P<double>[^"]*)"|(?P<number>-?[0-9]+(?:\.[0-9]+)?)(?![\w.])|(?P<word>[^\W\d]\w*))'
 )
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<>": operator.ne,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+LONGEST = 2000
+"""The most characters of a condition."""
+DEEPEST = 16
+"""How deep its parentheses may be nested."""
 _WORDS = {"true": True, "false": False, "yes": "yes", "no": "no"}
 
 Test = Callable[[Mapping[str, Any]], bool]
@@ -54,6 +61,8 @@ class Condition:
 
 def read_condition(text: str) -> Condition:
     """Read a condition, or say where it stops being one."""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise DiscreetError(f"when must be a text of at most {LONGEST} characters")
     reader = _Reader(text)
     holds = reader.either()
     if reader.tokens:
@@ -65,8 +74,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.names = text, list[str]()
         self.tokens: list[tuple[str, str]] = []
-        place = 0
-        while text[place:].strip():
+        self.depth = place = 0
+        while text[place:].strip(_SPACE):
             found = _TOKEN.match(text, place)
             if found is None:
                 raise self.error()
@@ -109,9 +118,11 @@ class _Reader:
     def one(self) -> Test:
         kind, name = self.next("bracket", "name", "word")
         if kind == "bracket":
-            if name != "(":
+            self.depth += 1
+            if name != "(" or self.depth > DEEPEST:
                 self.fail()
             inner = self.either()
+            self.depth -= 1
             if self.next("bracket")[1] != ")":
                 self.fail()
             return inner
@@ -122,31 +133,37 @@ class _Reader:
         if kind == "word" and text.lower() not in _WORDS:
             self.fail()
         value = float(text) if kind == "number" else _WORDS[text.lower()] if kind == "word" else text
-        self.names.append(name.strip())
-        return _comparison(name.strip(), compare, value)
+        self.names.append(name.strip(_SPACE))
+        return _comparison(name.strip(_SPACE), compare, value)
 
 
 def _comparison(name: str, compare: Callable[[Any, Any], bool], value: Any) -> Test:
     def test(answers: Mapping[str, Any]) -> bool:
         held = answers.get(name)
-        if held is None or held != held:  # no answer fulfils nothing
+        if not isinstance(held, (str, bool, int, float)) or held != held:  # no answer, and no list, fulfils anything
             return False
-        if isinstance(value, bool) or isinstance(held, bool):
-            held, wanted = _truth(held), _truth(value)
-        elif isinstance(value, float):
-            try:
-                held, wanted = float(held), value
-            except (TypeError, ValueError):
-                held, wanted = str(held), f"{value:g}"
-        else:
-            held, wanted = str(held), value
-        try:
-            return bool(compare(held, wanted))
-        except TypeError:
-            return False
+        pair = _comparable(held, value)
+        return compare is operator.ne if pair is None else bool(compare(*pair))
 
     return test
 
 
+def _comparable(held: Any, wanted: Any) -> tuple[Any, Any] | None:
+    """Return two truths, numbers or texts to compare; None if they are of different kinds."""
+    if isinstance(held, bool) or isinstance(wanted, bool):
+        held, wanted = _truth(held), _truth(wanted)
+    if isinstance(held, str) and isinstance(wanted, str):
+        return held, wanted
+    numbers = _number(held), _number(wanted)
+    return None if None in numbers else numbers
+
+
 def _truth(value: Any) -> Any:
     return {"yes": True, "no": False, "true": True, "false": False}.get(str(value).lower(), value)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value) if not isinstance(value, str) or _NUMBER.fullmatch(value) else None
+    except OverflowError:
+        return None

@@ -23,6 +23,7 @@ from discreet.plans.questionnaire.answer import GivenNumber, QuestionnaireAnswer
 from discreet.plans.questionnaire.answering import answer_question, asked_columns, make_table, read_block
 from discreet.plans.questionnaire.designs import Block, Column, Part, alone, channel_of, columns_of, partition
 from discreet.plans.questionnaire.estimates import Joint, Shares
+from discreet.plans.questionnaire.form import Form
 from discreet.plans.questionnaire.questions import Choice, Question, Ticks, listed
 from discreet.plans.questionnaire.reading import read_rows
 
@@ -190,7 +191,7 @@ class Questionnaire(Plan[QuestionnaireAnswer]):
         for part in self._parts:
             mechanism, encoder = channel_of(self.columns, part, self.epsilon)
             channels.append(Channel(self._key(part.columns), mechanism, encoder, part.need))
-        return Round(1, tuple(channels))
+        return Round(1, tuple(channels), form=Form.of(self.questions, self.columns))
 
     def _key(self, columns: Sequence[int]) -> str:
         return " + ".join(self.columns[i].name for i in columns)

@@ -81,7 +81,8 @@ def _absent(question: Question, found: Mapping[str, list[Any] | None], count: in
     known: dict[tuple[Any, ...], bool] = {}
     absent = np.empty(count, dtype=bool)
     for i, cells in enumerate(zip(*(column or [] for column in columns.values()), strict=True)):
-        key = tuple(tuple(cell) if isinstance(cell, list) else cell for cell in cells)
+        cells = tuple(cell.item() if isinstance(cell, np.generic) else cell for cell in cells)
+        key = tuple((type(cell), cell) if _is_label(cell) else None for cell in cells)  # other things fulfil nothing
         if key not in known:
             known[key] = not condition.holds(dict(zip(columns, cells, strict=True)))
         absent[i] = known[key]
@@ -185,7 +186,7 @@ def _ticks(question: Ticks, columns: Sequence[Column], answers: Sequence[Any], a
 
 def _bits(question: Ticks, column: Column, places: Mapping[Any, int], answer: Any, row: int) -> int:
     """Return the ticked options of a column, as bits."""
-    if isinstance(answer, (str, bytes)) or not hasattr(answer, "__iter__"):
+    if isinstance(answer, (str, bytes, Mapping)) or not hasattr(answer, "__iter__"):
         raise _fail(question, row, answer, "a list of its options")
     ticked = set()
     for one in answer:

@@ -6,6 +6,7 @@ import { $, el, number } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
 import { endKiosk, isKiosk, startKiosk, storage } from "./kiosk.js";
+import { blockFields, partWords } from "./questions.js";
 import { channelsFor, forgetIdentity, identity, inOrder, json, openRound, ratioOf } from "./round.js";
 import { chooseLanguage, say } from "./words.js";
 
@@ -96,18 +97,11 @@ async function showBudget(ledger) {
 
 function ask(device, round, channels, sent, names) {
   const group = showGroup(round, sent, names[0]);
-  const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name, names));
-  if (channels.length === 1) $("legend").textContent = channels[0].name;
-  for (const i of inOrder(channels)) {
-    if (channels.length > 1) $("field").append(el("p", { class: "part" }, channels[i].name));
-    $("field").append(...fields[i].nodes);
-  }
+  const form = round.form ? askBlock(round.form, channels[0].columns) : askValues(channels, names);
   $("form").hidden = false;
-  const values = () => {
-    const given = fields.map((field) => field.value());
-    return given.includes(null) || group() === null ? null : given;
-  };
+  const values = () => (group() === null ? null : form.values());
   const changed = () => {
+    form.changed?.();
     $("draw").disabled = values() === null;
     showCould(channels, values());
   };
@@ -119,7 +113,7 @@ function ask(device, round, channels, sent, names) {
     if (given === null) return;
     $("draw").disabled = true;
     try {
-      const made = await device.answerRound(round, rowOf(channels, given), { id: sent, ticket: sent, group: group() }); // charged and kept before it is shown
+      const made = await device.answerRound(round, form.held(given), { id: sent, ticket: sent, group: group() }); // charged and kept before it is shown
       $("form").hidden = $("could").hidden = true;
       // If another tab was first, its report comes back: it was not drawn with this answer.
       await showReport(device, round, channels, made.isNew ? given : null, keptOf(made, round.number));
@@ -147,6 +141,34 @@ function showGroup(round, sent, name) {
   const field = fieldFor({ labels: round.by.labels, interval: null }, "group-value", name);
   $("group").append(...field.nodes);
   return () => field.value();
+}
+
+/** The fields of a questionnaire: everything in this person's block, on one page. */
+function askBlock(form, columns) {
+  const fields = blockFields(form, columns);
+  $("legend").hidden = true;
+  const words = partWords(form, columns);
+  $("field").append(...(words ? [el("p", { class: "quiet", id: "part" }, words)] : []), ...fields.nodes);
+  const values = () => {
+    const given = fields.value();
+    return given === null ? null : [given];
+  };
+  return { values, held: ([given]) => given, changed: fields.changed };
+}
+
+/** The fields of other questions: one for each channel. */
+function askValues(channels, names) {
+  const fields = channels.map((channel, i) => fieldFor(channel, i ? `value-${i + 1}` : "value", channel.name, names));
+  if (channels.length === 1) $("legend").textContent = channels[0].name;
+  for (const i of inOrder(channels)) {
+    if (channels.length > 1) $("field").append(el("p", { class: "part" }, channels[i].name));
+    $("field").append(...fields[i].nodes);
+  }
+  const values = () => {
+    const given = fields.map((field) => field.value());
+    return given.includes(null) ? null : given;
+  };
+  return { values, held: (given) => rowOf(channels, given) };
 }
 
 /** What the encoders read: the row of the attributes that were asked, or the one value. */

@@ -11,7 +11,7 @@ import { parts as worded, say } from "./words.js";
  * @param {any[]} channels @param {{ words: string, chart?: Element, instead?: string }[]} found
  */
 function paragraphs(channels, found) {
-  const name = (channel) => (channels.length > 1 ? [el("strong", {}, `${channel.name}. `)] : []);
+  const name = (channel) => (channels.length > 1 || channel.columns?.length > 1 ? [el("strong", {}, `${channel.name}. `)] : []);
   return inOrder(channels).flatMap((i) => [
     el("p", {}, ...name(channels[i]), found[i].words),
     ...(found[i].chart ? [found[i].chart] : []),
@@ -39,6 +39,9 @@ function could({ mechanism, single, meanings: labels, interval }, value) {
     }
     const words = say("could-one", { count: number(odds.length, 9), p: likeliest });
     return { words, chart: oddsChart(mechanism, odds, labels, null) };
+  }
+  if (chance && mechanism.kind === "padded") {
+    return { words: `A set of ${chance.size} of ${labels.length} items: the options, and ${mechanism.most} blanks in place of ticks that you do not make. Each of your ticks is in it with probability ${percent(chance.p)}, and each other option with probability ${percent(chance.q)}.` };
   }
   if (chance && labels) {
     return { words: say(chance.size ? "could-set-of" : "could-set", { size: chance.size, count: labels.length, p: percent(chance.p), q: percent(chance.q) }) };
@@ -108,6 +111,9 @@ async function explain({ mechanism, single, meanings: labels, document, interval
     }
     const isLabel = labels && odds.length === labels.length;
     return { words: words.join(" "), chart: oddsChart(mechanism, odds, labels, Number(code)), instead: instead(others, (report) => (isLabel ? labels[Number(report)] : number(Number(report), 17))) };
+  }
+  if (chance && mechanism.kind === "padded") {
+    return { words: `Each of your ticks is in the set with probability ${percent(chance.p)}, and each other option with probability ${percent(chance.q)}. Nobody who sees the set can tell which is which.` };
   }
   if (chance && labels) {
     const set = (bits) => labels.filter((_, v) => holds(bits, v)).join(", ") || say("nothing");

@@ -1,4 +1,6 @@
-// The fields of the form: a number with a slider, or one of some choices. Each has `nodes` and `value()`, null if empty.
+// The fields of the form: a number with a slider, one of some choices, ticks. Each has `nodes` and `value()`, null if
+// nothing was answered; a refusal is an answer.
+import { REFUSED } from "./client/index.js";
 import { el, number } from "./dom.js";
 import { say } from "./words.js";
 
@@ -54,4 +56,56 @@ function choices(labels, id, name) {
     return chosen < 0 ? null : labels[chosen];
   };
   return { nodes: options, value };
+}
+
+/**
+ * The field of a question of a form, and whether it applies at all.
+ * @param {import("./client/form.js").Question} question @param {number[] | null} options which of its ticks are asked; null for all
+ * @param {string} id @returns {Field}
+ */
+export function fieldOf(question, options, id) {
+  const name = question.text || question.name;
+  if (question.kind === "ticks") return ticks(question, options ?? question.options.map((_, i) => i), id);
+  if (question.kind === "choice") {
+    const field = choices([...question.options, ...(question.refusal ? [REFUSED] : [])], id, name);
+    if (field.nodes.length > 3 && question.options.every((option) => typeof option === "number")) {
+      return { ...field, nodes: [el("div", { class: "scale" }, ...field.nodes)] };
+    }
+    return field;
+  }
+  const field = slider(question, id, name);
+  if (!question.refusal) return field;
+  const [label, box] = tick(REFUSED, id);
+  for (const node of field.nodes) node.addEventListener("input", () => (box.checked = false));
+  box.addEventListener("input", () => box.checked && (field.nodes[0].value = ""));
+  return { nodes: [...field.nodes, label], value: () => (box.checked ? REFUSED : field.value()) };
+}
+
+/** A box to tick, with its label. @param {string} text @param {string} id @returns {[Element, HTMLInputElement]} */
+function tick(text, id) {
+  const box = el("input", { type: "checkbox", name: id, autocomplete: "off" });
+  return [el("label", { class: "choice" }, box, text), box];
+}
+
+/** Ticks; "none of these" and a refusal exclude the others. */
+function ticks(question, asked, id) {
+  const options = asked.map((i) => tick(String(question.options[i]), id));
+  const others = ["none of these", ...(question.refusal ? [REFUSED] : [])].map((text) => tick(text, id));
+  const limit = Math.min(question.most ?? asked.length, asked.length);
+  const boxes = options.map(([, box]) => box);
+  const settle = (/** @type {HTMLInputElement} */ changed) => {
+    const isOther = others.some(([, box]) => box === changed);
+    if (changed.checked) for (const [, box] of isOther ? [...options, ...others] : others) if (box !== changed) box.checked = false;
+    const isFull = boxes.filter((box) => box.checked).length >= limit;
+    for (const box of boxes) box.disabled = isFull && !box.checked;
+  };
+  for (const [, box] of [...options, ...others]) box.addEventListener("input", () => settle(box));
+  const value = () => {
+    const ticked = asked.filter((_, rank) => boxes[rank].checked).map((i) => question.options[i]);
+    if (ticked.length) return ticked;
+    const other = others.findIndex(([, box]) => box.checked);
+    return other < 0 ? null : other ? REFUSED : [];
+  };
+  const most = limit < asked.length ? [el("p", { class: "quiet" }, `Tick at most ${limit}.`)] : [];
+  return { nodes: [...most, ...[...options, ...others].map(([label]) => label)], value };
 }

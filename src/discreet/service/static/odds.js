@@ -27,6 +27,10 @@ const LAWS = {
     const first = m.coin / 65536;
     return m.parts.flatMap((part, i) => law(part, x).map((p) => p * (i ? 1 - first : first)));
   },
+  agreement(m, x) {
+    const [far, near] = levels(m);
+    return Array.from({ length: m.alphabet }, (_, report) => (agrees(m, x, report) ? near : far));
+  },
   ranged(m, x) {
     const isOut = x === OUTSIDE;
     const says = (isOut ? m.outside : m.inside) / TOTAL;
@@ -34,6 +38,19 @@ const LAWS = {
     return [...inner.map((p) => p * says), ...(m.isSilent ? [1 - says] : inner.map((p) => p * (1 - says)))];
   },
 };
+
+/** The probabilities of a report of an agreement: with too few true symbols, and with enough. */
+const levels = (m) => [(TOTAL - m.hit) / TOTAL / m.outside, m.hit / TOTAL / m.inside];
+
+/** Whether a report of an agreement has enough of the true symbols. */
+function agrees(m, x, report) {
+  let [same, scale] = [0, m.size];
+  for (const size of m.sizes) {
+    scale /= size;
+    same += Number(Math.floor(x / scale) % size === Math.floor(report / scale) % size);
+  }
+  return same >= m.threshold;
+}
 
 const weights = (thresholds) => thresholds.map((t, j) => (t - (j ? thresholds[j - 1] : 0)) / TOTAL);
 const mix = (a, b, part) => a.map((p, j) => p * (1 - part) + b[j] * part);
@@ -57,6 +74,7 @@ export function inputs(m) {
 
 /** The smallest and the largest probability of every report over all answers. @returns {[number, number][] | null} */
 export function extremes(mechanism) {
+  if (mechanism.kind === "agreement" && mechanism.alphabet <= MOST) return Array.from({ length: mechanism.alphabet }, () => levels(mechanism));
   let found = null;
   for (const x of inputs(mechanism)) {
     const row = law(mechanism, x);
@@ -66,8 +84,12 @@ export function extremes(mechanism) {
   return found;
 }
 
-/** Probabilities that a set contains the true category (p) and another one (q), or null. */
+/** Probabilities that a set contains the true category, or one of those held (p), and another one (q), or null. */
 export function membership(m) {
+  if (m.kind === "padded") {
+    const held = m.hits.reduce((sum, hit, i) => sum + hit * (i + m.least), 0) / TOTAL;
+    return { p: held / m.most, q: (m.k - held) / m.options, size: m.k };
+  }
   if (m.kind === "subset") return { p: m.hit / TOTAL, q: (m.k - m.hit / TOTAL) / (m.size - 1), size: m.k };
   if (m.kind === "unary") return { p: m.hit / TOTAL, q: m.ones / 2 ** m.digits, size: null };
   return null;

@@ -4,6 +4,7 @@ import { hex, sha256, unhex } from "./client/entropy.js";
 import { checkPin } from "./asked.js";
 import { $ } from "./dom.js";
 import { isKiosk, storage } from "./kiosk.js";
+import { block } from "./questions.js";
 import { say } from "./words.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
@@ -58,7 +59,7 @@ export async function identity(round) {
 }
 
 /** The channels that an id answers, with what the page needs to ask for each. @param {Round} round @param {Uint8Array} known */
-export const channelsFor = async (round, known) => (await round.channelsOf(known)).map(describe);
+export const channelsFor = async (round, known) => (await round.channelsOf(known)).map((channel) => (round.form ? block(round.form, channel) : describe(channel)));
 
 /**
  * `single` encodes the one number or label that a person enters for a channel; `encoder`, which the report is made with,

@@ -1,0 +1,198 @@
+"""People answer a questionnaire in a real browser: every block, by keyboard alone, at the size of a phone."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.service import test_browser
+from tests.service.surveys import id_of, survey
+from tests.service.test_browser import (
+    answer,
+    complaints,
+    is_shown,
+    picture,
+    press,
+    sent_by,
+    text,
+    until,
+)
+
+import discreet as dc
+from discreet.messages.uploads import read_upload
+
+site = test_browser.site
+browser = test_browser.browser
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+def visit(browser: Any, site: Any, campaign: Any, channel: int) -> None:
+    """Open the page of a fresh device whose id draws a channel."""
+    browser.get(f"{site.url}/c/{'0' * 32}")  # a page of the same origin that does nothing
+    browser.execute_script(
+        "localStorage.clear(); localStorage.setItem(arguments[0], arguments[1])",
+        f"discreet id {campaign.id} 1",
+        id_of(campaign, channel).hex(),
+    )
+    complaints(browser)  # that page is none
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, is_shown("form"))
+
+
+class Keyboard:
+    """Answers with nothing but keys."""
+
+    def __init__(self, browser: Any) -> None:
+        from selenium.webdriver import ActionChains, Keys
+
+        self.browser, self.keys, self._chain = browser, Keys, ActionChains
+
+    def press(self, *keys: str) -> None:
+        chain = self._chain(self.browser)
+        for key in keys:
+            chain.send_keys(key)
+        chain.perform()
+
+    def here(self) -> dict[str, Any]:
+        """Return what has the focus."""
+        script = """const e = document.activeElement;
+            const at = e.closest("fieldset.asked");
+            return { tag: e.tagName, type: e.type ?? "", id: e.id, name: e.name ?? "", checked: Boolean(e.checked),
+                     label: e.closest("label")?.textContent ?? "", at: at?.querySelector("legend").textContent ?? "" };"""
+        return dict(self.browser.execute_script(script))
+
+    def tab_to(self, condition: Any) -> dict[str, Any]:
+        for _ in range(80):
+            self.press(self.keys.TAB)
+            found = self.here()
+            if condition(found):
+                return found
+        raise AssertionError(f"not reached by keyboard: {found}")
+
+
+def fill(browser: Any, choice: dict[str, str]) -> list[str]:
+    """Answer the block that is shown by keyboard; return the questions in the order of the keys."""
+    keyboard = Keyboard(browser)
+    browser.execute_script("document.getElementById('title').focus()")
+    seen: list[str] = []
+    for _ in range(60):
+        found = keyboard.tab_to(lambda one: one["at"] or one["id"] == "draw")
+        if found["id"] == "draw":
+            break
+        question = found["at"]
+        if question in seen:
+            continue
+        seen.append(question)
+        wanted = choice.get(question, "")
+        if found["type"] == "radio":
+            keyboard.press(" ")
+            while keyboard.here()["label"] != (wanted or keyboard.here()["label"]):
+                keyboard.press(keyboard.keys.ARROW_DOWN)
+            assert keyboard.here()["checked"]
+        elif found["type"] == "checkbox":
+            if wanted and found["label"] != wanted:
+                keyboard.tab_to(lambda one, wanted=wanted: one["label"] == wanted)
+            keyboard.press(" ")
+        else:
+            keyboard.press(*(wanted or "25"))
+    return seen
+
+
+@pytest.fixture
+def campaign(site) -> Iterator[Any]:
+    return site.collector().create(
+        survey(), "Your week", question="Ten questions about health, habits and our service.", minimum=2,
+        admission="open",
+    )  # fmt: skip
+
+
+def test_every_block_is_answered_by_keyboard_on_a_phone(site, browser, campaign):
+    blocks = survey().blocks
+    asked: list[str] = []
+    for channel, block in enumerate(blocks):
+        visit(browser, site, campaign, channel)
+        sent_by(browser)
+        seen = fill(browser, {"Do you drink alcohol?": "yes", "Which of these did you have last week?": "fever"})
+        asked += seen
+        until(browser, is_shown("could"))
+        assert "of 10 questions; the others are asked of other people" in text(browser, "part")
+        picture(browser, f"questionnaire-{channel}-phone")
+        keyboard = Keyboard(browser)
+        assert keyboard.here()["id"] == "draw"
+        keyboard.press(keyboard.keys.ENTER)
+        until(browser, is_shown("will"))
+        assert text(browser, "will-words"), block
+        assert {one["method"] for one in sent_by(browser)} <= {"GET"}
+        picture(browser, f"questionnaire-{channel}-will-phone")
+        keyboard.tab_to(lambda one: one["id"] == "send")
+        keyboard.press(keyboard.keys.ENTER)
+        until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+        (upload,) = sent_by(browser)
+        assert read_upload(upload["body"]).width == campaign.round().width
+        assert browser.execute_script("return Object.keys(localStorage).length") == 2  # its id, and one ledger
+        assert complaints(browser) == []
+    assert {"Do you smoke?", "How do you sleep?", "How many glasses do you drink a week?"} < set(asked)
+    assert len(set(asked)) == 10
+    assert campaign.progress()["n"] == len(blocks)
+    assert sum(one["n"] for one in campaign.tally()["rounds"][0]["channels"].values()) in (0, len(blocks))
+
+
+def test_a_refusal_and_a_question_that_does_not_apply_are_sent_like_answers(site, browser, campaign):
+    channel = next(i for i, block in enumerate(survey().blocks) if "glasses" in block.questions)
+    sizes = set()
+    for said in ("no", "yes", "prefer not to say"):
+        visit(browser, site, campaign, channel)
+        assert "It stays on this device" in text(browser, "field")  # the question of the condition
+        fill(browser, {"Do you drink alcohol?": said, "How many glasses do you drink a week?": "12"})
+        is_absent = "document.querySelector('fieldset.asked:last-of-type > p:last-child').offsetParent !== null"
+        assert browser.execute_script(f"return {is_absent}") == (said != "yes")
+        press(browser, "draw")
+        until(browser, is_shown("will"))
+        sent_by(browser)
+        press(browser, "send")
+        until(browser, lambda b: "Sent and counted" in text(b, "sent") or "already arrived" in text(b, "sent"))
+        (upload,) = sent_by(browser)
+        sizes.add((upload["url"], upload["method"], len(upload["body"])))
+        kept = browser.execute_script("return JSON.stringify(localStorage)")
+        assert "12" not in json.loads(kept).get("answers", "")
+    assert len(sizes) == 1  # nothing but the content of a report differs
+    assert complaints(browser) == []
+
+
+def test_ticks_exclude_each_other_and_stop_at_the_most(site, browser, campaign):
+    channel = next(i for i, block in enumerate(survey().blocks) if "pets" in block.questions)
+    visit(browser, site, campaign, channel)
+    boxes = """const boxes = [...document.querySelectorAll("#field input[type=checkbox]")];
+        const of = (name) => boxes.find((box) => box.closest("label").textContent === name);
+        for (const name of arguments[0]) of(name).click();
+        return boxes.map((box) => [box.closest("label").textContent, box.checked, box.disabled]);"""
+    state = {name: (checked, off) for name, checked, off in browser.execute_script(boxes, ["cat", "dog"])}
+    assert state["cat"] == state["dog"] == (True, False)
+    assert state["fish"] == (False, True)  # two are the most
+    state = {name: (checked, off) for name, checked, off in browser.execute_script(boxes, ["none of these"])}
+    assert state["cat"] == (False, False)
+    assert state["none of these"] == (True, False)
+    state = {name: checked for name, checked, _ in browser.execute_script(boxes, ["prefer not to say"])}
+    assert [name for name, checked in state.items() if checked] == ["prefer not to say"]
+    assert "blanks in place of ticks" in text(browser, "could-words")
+    assert complaints(browser) == []
+
+
+def test_the_odds_of_a_block_are_those_of_its_mechanism(site, browser):
+    source = dc.mechanism("agreement", 2.0, sizes=(2, 3, 2), threshold=2)
+    browser.get(f"{site.url}/c/{'0' * 32}")
+    script = """
+        const [text, done] = arguments;
+        (async () => {
+            const { Mechanism } = await import("/static/client/index.js");
+            const { law, extremes } = await import("/static/odds.js");
+            const mechanism = await Mechanism.fromJSON(text);
+            done({ rows: Array.from({ length: 12 }, (_, x) => law(mechanism, x)), extremes: extremes(mechanism) });
+        })();"""
+    found = browser.execute_async_script(script, source.to_json())
+    table = source.matrix()
+    assert found["rows"] == [pytest.approx(row, rel=1e-12) for row in table.tolist()]
+    low, high = zip(*found["extremes"], strict=True)
+    assert low == pytest.approx(table.min(axis=0))
+    assert high == pytest.approx(table.max(axis=0))
