@@ -339,6 +339,51 @@ export interface Channel {
   readonly document: object;
 }
 /** An open round that was verified on this device. */
+/** "prefer not to say": an answer like any other. */
+export const REFUSED: string;
+/** "does not apply": what is sent for a question whose condition is not fulfilled. */
+export const ABSENT: string;
+export interface Question {
+  readonly kind: "choice" | "number" | "ticks";
+  readonly name: string;
+  /** As people read it; the name if it is empty. */
+  readonly text: string;
+  readonly when: string | null;
+  readonly refusal: boolean;
+  readonly options: any[];
+  readonly low: number;
+  readonly high: number;
+  /** How many ticks count at most. */
+  readonly most: number | null;
+  /** Which options each column asks. */
+  readonly groups: number[][];
+  /** Whether all options are asked as one set. */
+  readonly set: boolean;
+  /** The symbols besides the options. */
+  readonly extras: string[];
+  /** The questions that its condition is about. */
+  readonly needs: string[];
+  /** Whether it applies to somebody with these answers. */
+  applies(answers: Record<string, any>): boolean;
+}
+export interface Column {
+  readonly question: Question;
+  readonly options: number[];
+  readonly symbols: number;
+}
+/** The questions of a round, and the row that a person's answers become. */
+export class Form {
+  protected constructor(questions: Question[]);
+  static read(listed: object[]): Form;
+  readonly questions: Question[];
+  readonly columns: Column[];
+  /** The columns that a channel's encoder reads. */
+  asked(encoder: Encoder): number[];
+  /** Refuse an encoder that reads other columns, or other symbols, than the form has. */
+  check(encoder: Encoder): void;
+  /** The row of one person's answers by name; never throws. */
+  row(answers: Record<string, any>): any[];
+}
 export class Round {
   /**
    * Read the text of an announcement; throws WireError if it is malformed or a value could fail in it, PrivacyError if it
@@ -358,6 +403,8 @@ export class Round {
   /** Where each channel ends on a scale of 2^48. */
   readonly ends: number[];
   readonly channels: Channel[];
+  /** What a questionnaire asks, in words; null for other rounds. */
+  readonly form: Form | null;
   /** Public groups, all of them asked alike; null if the round has none. */
   readonly by: Categories | null;
   /** Bytes of one person's entry: their public group, if there are groups, and their reports. */
@@ -372,6 +419,8 @@ export class Round {
   ratio(first: number): Ratio;
   /** The channels that a report id answers, in the order of their reports. */
   channelsOf(id: Uint8Array): Promise<Channel[]>;
+  /** What the encoders read: the row of somebody's answers to a questionnaire, by name, or the value itself. */
+  held(value: any): any;
   /** The packed reports of one answer, whatever the value, drawn afresh: charge it first. */
   privatize(value: any, id: Uint8Array, draw?: { entropy?: Entropy; group?: any }): Promise<Uint8Array>;
 }

@@ -183,8 +183,9 @@ class Campaign:
 
         Parameters
         ----------
-        value : number, label or row
-            What the person holds; it stays here.
+        value : number, label, row or dict
+            What the person holds; it stays here. To a questionnaire, their answers by name: only those of their block
+            are sent, and None is a refusal.
         ledger : Ledger
             Charged what the answer reveals, exactly. Its limit is the owner's; a campaign is answered once.
         group : label, optional
@@ -239,10 +240,12 @@ class Campaign:
         is no ledger: what each person spends is the gateway's to keep. ``groups`` are the people's labels where the
         campaign asks by public groups.
         """
+        asked = self.round(limit)
+        if asked.round.form is not None and hasattr(values, "to_dict"):
+            values = values.to_dict("records")  # a data frame of answers to a questionnaire
         rows = values if isinstance(values, (list, tuple)) else np.asarray(values)
         if groups is not None and len(groups) != len(rows):
             raise DiscreetError(f"there must be one group per value: {len(rows)} values, {len(groups)} groups")
-        asked = self.round(limit)
         statuses: Counter[str] = Counter()
         replaced = 0
         for start in range(0, len(rows), batch):

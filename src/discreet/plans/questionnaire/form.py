@@ -21,11 +21,10 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import DiscreetError, DomainError
-from discreet.plans.encoders import Answers, Attribute, Encoder
+from discreet.plans.encoders import Answers, Attribute, Encoder, NumberOrRefusal
 from discreet.plans.questionnaire.designs import Column
 from discreet.plans.questionnaire.questions import Choice, Number, Question, Ticks
 from discreet.plans.questionnaire.reading import read_rows
-from discreet.plans.row_encoders import NumberOrRefusal
 
 MOST_QUESTIONS = 1024
 """The most questions of a form."""
