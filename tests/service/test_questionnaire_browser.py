@@ -8,7 +8,6 @@ import pytest
 from tests.service import test_browser
 from tests.service.surveys import id_of, survey
 from tests.service.test_browser import (
-    answer,
     complaints,
     is_shown,
     picture,
@@ -58,8 +57,9 @@ class Keyboard:
         """Return what has the focus."""
         script = """const e = document.activeElement;
             const at = e.closest("fieldset.asked");
-            return { tag: e.tagName, type: e.type ?? "", id: e.id, name: e.name ?? "", checked: Boolean(e.checked),
-                     label: e.closest("label")?.textContent ?? "", at: at?.querySelector("legend").textContent ?? "" };"""
+            return { type: e.type ?? "", id: e.id, checked: Boolean(e.checked),
+                     label: e.closest("label")?.textContent ?? "",
+                     at: at?.querySelector("legend").textContent ?? "" };"""
         return dict(self.browser.execute_script(script))
 
     def tab_to(self, condition: Any) -> dict[str, Any]:
@@ -116,6 +116,7 @@ def test_every_block_is_answered_by_keyboard_on_a_phone(site, browser, campaign)
         seen = fill(browser, {"Do you drink alcohol?": "yes", "Which pets do you have?": "fish"})
         asked += seen
         until(browser, is_shown("could"))
+        browser.execute_script("document.getElementById('could').open = true")
         assert "of 10 questions; the others are asked of other people" in text(browser, "part")
         picture(browser, f"questionnaire-{channel}-phone")
         keyboard = Keyboard(browser)
@@ -124,6 +125,7 @@ def test_every_block_is_answered_by_keyboard_on_a_phone(site, browser, campaign)
         until(browser, is_shown("will"))
         assert text(browser, "will-words"), block
         assert {one["method"] for one in sent_by(browser)} <= {"GET"}
+        browser.execute_script("document.getElementById('will-details').open = true")
         picture(browser, f"questionnaire-{channel}-will-phone")
         keyboard.tab_to(lambda one: one["id"] == "send")
         keyboard.press(keyboard.keys.ENTER)

@@ -14,7 +14,20 @@ CONDITIONS = (
     "a = 'yes'", "a != yes", "{a} = true and b >= 3", "b < 2.5 or (c = 'é' and a <> 'no')", "b = '3'", "c > 'b'",
     "a = 1", "{a} == false", "(b > -1)", "c <= 'z' and c >= 'A'", "a = 'yes' or a = 'no'", "t = 'x'", "b != 'maybe'",
 )  # fmt: skip
-WRONG_CONDITIONS = ("a", "a =", "= 1", "a = b", "a = 'x", "(a = 1", "a = 1)", "a = 1 b = 2", "a and b", "a = 1.", "a ~ 1", "")
+WRONG_CONDITIONS = (
+    "a",
+    "a =",
+    "= 1",
+    "a = b",
+    "a = 'x",
+    "(a = 1",
+    "a = 1)",
+    "a = 1 b = 2",
+    "a and b",
+    "a = 1.",
+    "a ~ 1",
+    "",
+)
 SAID = ("yes", "no", True, False, 0, 1, 2, 3, 4.5, -1, "3", "é", "b", "𝒜", None, "prefer not to say", "does not apply")
 ODD = ({}, [], ["x"], "x", 1e300, ["cat", "cat"], [["cat"]], [True], "")
 
@@ -71,7 +84,9 @@ def _answers(dice: Any, pets: list[str]) -> dict[str, Any]:
     found["n"] = any_of((dice.real() * 200, 7, None, "7"))
     found["d"] = any_of((0.5, "half", True, 1, 1.0, None, "0.5"))
     found["t"] = any_of((["x"], ["y", "x"], [], None, "x"))
-    found["p"] = [pet for pet in pets if dice.below(3) == 0] if dice.below(4) else any_of((None, "does not apply", ["?"]))
+    found["p"] = (
+        [pet for pet in pets if dice.below(3) == 0] if dice.below(4) else any_of((None, "does not apply", ["?"]))
+    )
     for name in "abcdnpt":
         if dice.below(6) == 0:
             found[name] = any_of(ODD)
@@ -98,7 +113,8 @@ def _bad(good: list[dict[str, Any]]) -> list[tuple[Any, str]]:
         ([plain | {"options": "uv"}], "options are a text"), ([plain | {"options": ["u", "does not apply"]}], "absent"),
         ([plain | {"options": ["u", "prefer not to say"]}], "refused"), ([plain | {"options": [[], {}]}], "no labels"),
         ([plain | {"options": [str(i) for i in range(1025)]}], "too many options"),
-        ([plain | {"when": "x = 'u'"}], "about itself"), ([two[1]], "about no question"), ([plain | {"when": 7}], "when"),
+        ([plain | {"when": "x = 'u'"}], "about itself"), ([two[1]], "about no question"),
+        ([plain | {"when": 7}], "when"),
         ([plain, two[1] | {"when": "x = 'u' or " * 400 + "x = 'v'"}], "too long a condition"),
         ([plain, two[1] | {"when": "(" * 17 + "x = 'u'" + ")" * 17}], "too deep a condition"),
         *(([plain | {"name": name} for name in "ab"] + [plain | {"when": when}], when) for when in WRONG_CONDITIONS),

@@ -73,25 +73,29 @@ def write_round(asked: Round) -> dict[str, Any]:
     groups = {} if asked.by is None else {"by": asked.by.to_dict()}
     alike = asked if asked.by is None else asked.of_group(asked.by.labels[0])
     questions = {} if asked.form is None else {"questions": asked.form.to_list()}
-    return groups | questions | {
-        "kind": "round",
-        "version": VERSION,
-        "round": asked.number,
-        "share": asked.share,
-        "answers": asked.answers,
-        "width": entry_width(asked),
-        "thresholds": list(thresholds(alike.shares)),
-        "channels": [
-            {
-                "key": channel.key,
-                "mechanism": channel.mechanism.to_document(),
-                "mechanism_id": channel.mechanism.id,
-                "encoder": write_encoder(channel.encoder),
-                "certificate": channel.mechanism.certificate.to_dict(),
-            }
-            for channel in alike.channels
-        ],
-    }
+    return (
+        groups
+        | questions
+        | {
+            "kind": "round",
+            "version": VERSION,
+            "round": asked.number,
+            "share": asked.share,
+            "answers": asked.answers,
+            "width": entry_width(asked),
+            "thresholds": list(thresholds(alike.shares)),
+            "channels": [
+                {
+                    "key": channel.key,
+                    "mechanism": channel.mechanism.to_document(),
+                    "mechanism_id": channel.mechanism.id,
+                    "encoder": write_encoder(channel.encoder),
+                    "certificate": channel.mechanism.certificate.to_dict(),
+                }
+                for channel in alike.channels
+            ],
+        }
+    )
 
 
 def read_round(document: Any) -> Round:

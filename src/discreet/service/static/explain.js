@@ -41,7 +41,7 @@ function could({ mechanism, single, meanings: labels, interval }, value) {
     return { words, chart: oddsChart(mechanism, odds, labels, null) };
   }
   if (chance && mechanism.kind === "padded") {
-    return { words: `A set of ${chance.size} of ${labels.length} items: the options, and ${mechanism.most} blanks in place of ticks that you do not make. Each of your ticks is in it with probability ${percent(chance.p)}, and each other option with probability ${percent(chance.q)}.` };
+    return { words: say("could-ticks", { size: chance.size, count: labels.length, most: mechanism.most, p: percent(chance.p), q: percent(chance.q) }) };
   }
   if (chance && labels) {
     return { words: say(chance.size ? "could-set-of" : "could-set", { size: chance.size, count: labels.length, p: percent(chance.p), q: percent(chance.q) }) };
@@ -113,7 +113,7 @@ async function explain({ mechanism, single, meanings: labels, document, interval
     return { words: words.join(" "), chart: oddsChart(mechanism, odds, labels, Number(code)), instead: instead(others, (report) => (isLabel ? labels[Number(report)] : number(Number(report), 17))) };
   }
   if (chance && mechanism.kind === "padded") {
-    return { words: `Each of your ticks is in the set with probability ${percent(chance.p)}, and each other option with probability ${percent(chance.q)}. Nobody who sees the set can tell which is which.` };
+    return { words: say("why-ticks", { p: percent(chance.p), q: percent(chance.q) }) };
   }
   if (chance && labels) {
     const set = (bits) => labels.filter((_, v) => holds(bits, v)).join(", ") || say("nothing");

@@ -1,6 +1,6 @@
 // The fields of the form: a number with a slider, one of some choices, ticks. Each has `nodes` and `value()`, null if
 // nothing was answered; a refusal is an answer.
-import { REFUSED } from "./client/index.js";
+import { ABSENT, REFUSED } from "./client/index.js";
 import { el, number } from "./dom.js";
 import { say } from "./words.js";
 
@@ -41,15 +41,15 @@ function slider({ low, high }, id, name) {
   return { nodes: [box, bar, ends], value };
 }
 
-function choices(labels, id, name) {
+function choices(labels, id, name, shown = String) {
   if (labels.length > 12) {
     const list = el("select", { id, "aria-label": name, autocomplete: "off" }, el("option", { value: "" }, say("choose")));
-    list.append(...labels.map((label, i) => el("option", { value: i }, String(label))));
+    list.append(...labels.map((label, i) => el("option", { value: i }, shown(label))));
     return { nodes: [list], value: () => (list.value === "" ? null : labels[Number(list.value)]) };
   }
   const options = labels.map((label, i) => {
     const radio = el("input", { type: "radio", name: id, value: i, autocomplete: "off" });
-    return el("label", { class: "choice", dir: "auto" }, radio, String(label));
+    return el("label", { class: "choice", dir: "auto" }, radio, shown(label));
   });
   const value = () => {
     const chosen = options.findIndex((option) => option.firstChild.checked);
@@ -67,7 +67,7 @@ export function fieldOf(question, options, id) {
   const name = question.text || question.name;
   if (question.kind === "ticks") return ticks(question, options ?? question.options.map((_, i) => i), id);
   if (question.kind === "choice") {
-    const field = choices([...question.options, ...(question.refusal ? [REFUSED] : [])], id, name);
+    const field = choices([...question.options, ...(question.refusal ? [REFUSED] : [])], id, name, shown);
     if (field.nodes.length > 3 && question.options.every((option) => typeof option === "number")) {
       return { ...field, nodes: [el("div", { class: "scale" }, ...field.nodes)] };
     }
@@ -75,22 +75,25 @@ export function fieldOf(question, options, id) {
   }
   const field = slider(question, id, name);
   if (!question.refusal) return field;
-  const [label, box] = tick(REFUSED, id);
+  const [label, box] = tick(say("refusal"), id);
   for (const node of field.nodes) node.addEventListener("input", () => (box.checked = false));
   box.addEventListener("input", () => box.checked && (field.nodes[0].value = ""));
   return { nodes: [...field.nodes, label], value: () => (box.checked ? REFUSED : field.value()) };
 }
 
+/** How a symbol is read: the refusal in the language of the page. @param {any} label */
+export const shown = (label) => (label === REFUSED ? say("refusal") : label === ABSENT ? say("absent") : String(label));
+
 /** A box to tick, with its label. @param {string} text @param {string} id @returns {[Element, HTMLInputElement]} */
 function tick(text, id) {
   const box = el("input", { type: "checkbox", name: id, autocomplete: "off" });
-  return [el("label", { class: "choice" }, box, text), box];
+  return [el("label", { class: "choice", dir: "auto" }, box, text), box];
 }
 
 /** Ticks; "none of these" and a refusal exclude the others. */
 function ticks(question, asked, id) {
   const options = asked.map((i) => tick(String(question.options[i]), id));
-  const others = ["none of these", ...(question.refusal ? [REFUSED] : [])].map((text) => tick(text, id));
+  const others = [say("none"), ...(question.refusal ? [say("refusal")] : [])].map((text) => tick(text, id));
   const limit = Math.min(question.most ?? asked.length, asked.length);
   const boxes = options.map(([, box]) => box);
   const settle = (/** @type {HTMLInputElement} */ changed) => {
@@ -106,6 +109,6 @@ function ticks(question, asked, id) {
     const other = others.findIndex(([, box]) => box.checked);
     return other < 0 ? null : other ? REFUSED : [];
   };
-  const most = limit < asked.length ? [el("p", { class: "quiet" }, `Tick at most ${limit}.`)] : [];
+  const most = limit < asked.length ? [el("p", { class: "quiet" }, say("ticks-most", { most: limit }))] : [];
   return { nodes: [...most, ...[...options, ...others].map(([label]) => label)], value };
 }

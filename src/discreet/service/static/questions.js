@@ -1,8 +1,8 @@
 // A questionnaire: the questions of this person's block on one page. What is entered stays here; the answers of the
 // block are one input of one channel.
-import { ABSENT } from "./client/index.js";
-import { el } from "./dom.js";
-import { fieldOf } from "./fields.js";
+import { $, el } from "./dom.js";
+import { fieldOf, shown } from "./fields.js";
+import { say } from "./words.js";
 
 /** @typedef {import("./client/form.js").Form} Form */
 /** @typedef {import("./client/form.js").Column} Column */
@@ -20,11 +20,11 @@ export function block(form, channel) {
   const [{ question, symbols }] = columns;
   const interval = symbols === 0 ? { low: question.low, high: question.high } : null;
   const meanings = question.set ? items(question, /** @type {any} */ (channel.mechanism)) : combined(columns);
-  return { ...channel, attribute: null, single, interval, labels: null, meanings, columns, name: columns.length > 1 ? "In the order of the questions" : "Your answer" };
+  return { ...channel, attribute: null, single, interval, labels: null, meanings, columns, name: columns.length > 1 ? say("in-order") : $("legend").textContent };
 }
 
 /** What the members of a set stand for: options, further symbols, and blanks that fill it up. */
-const items = (question, { most }) => [...question.options.map(String), ...question.extras, ...Array.from({ length: most }, (_, i) => `blank ${i + 1}`)];
+const items = (question, { most }) => [...question.options.map(String), ...question.extras.map(shown), ...Array.from({ length: most }, (_, i) => say("blank", { place: i + 1 }))];
 
 /** What each combination of symbols says, the first changing slowest; null if there are too many. @param {Column[]} columns */
 function combined(columns) {
@@ -34,9 +34,9 @@ function combined(columns) {
 
 /** @param {Column} column @returns {string[]} */
 function symbolsOf({ question, options }) {
-  const sets = (/** @type {number} */ i) => options.filter((_, rank) => (i >> rank) & 1).map((option) => question.options[option]).join(" and ") || "none";
+  const sets = (/** @type {number} */ i) => options.filter((_, rank) => (i >> rank) & 1).map((option) => question.options[option]).join(" + ") || say("no-tick");
   const own = question.kind === "choice" ? question.options.map(String) : Array.from({ length: 2 ** options.length }, (_, i) => sets(i));
-  return [...own, ...question.extras];
+  return [...own, ...question.extras.map(shown)];
 }
 
 /** @param {import("./client/form.js").Question} question */
@@ -54,12 +54,12 @@ export function blockFields(form, columns) {
   const parts = asked.map((question, i) => {
     const options = columns.filter((column) => column.question === question).flatMap((column) => column.options);
     const field = fieldOf(question, options.length ? options.sort((a, b) => a - b) : null, `value${i ? `-${i + 1}` : ""}`);
-    const stays = own.has(question) ? [] : [el("p", { class: "quiet" }, "This one only decides what is asked next. It stays on this device.")];
+    const stays = own.has(question) ? [] : [el("p", { class: "quiet" }, say("stays-here"))];
     const isPart = options.length > 0 && options.length < question.options.length;
-    const some = isPart ? [el("p", { class: "quiet" }, `You are asked about ${options.length} of ${question.options.length} options.`)] : [];
+    const some = isPart ? [el("p", { class: "quiet" }, say("some-options", { some: options.length, count: question.options.length }))] : [];
     const body = el("div", {}, ...stays, ...some, ...field.nodes);
-    const absent = el("p", { class: "quiet", hidden: "" }, `This does not apply to you. “${ABSENT[0].toUpperCase()}${ABSENT.slice(1)}” is randomised like any answer.`);
-    return { question, field, body, absent, node: el("fieldset", { class: "asked" }, el("legend", {}, title(question)), body, absent) };
+    const absent = el("p", { class: "quiet", hidden: "" }, say("not-you"));
+    return { question, field, body, absent, node: el("fieldset", { class: "asked" }, el("legend", { dir: "auto" }, title(question)), body, absent) };
   });
   /** What was entered, without what no longer applies: it may have been entered before another answer changed. */
   const answers = () => {
@@ -103,5 +103,5 @@ function closure(form, questions) {
 /** How much of the survey a person is asked. @param {Form} form @param {Column[]} columns */
 export function partWords(form, columns) {
   const [asked, all] = [new Set(columns.map(({ question }) => question)).size, form.questions.length];
-  return asked === all ? "" : `You are asked ${asked} of ${all} questions; the others are asked of other people. Which ones was decided by chance, not by anything about you.`;
+  return asked === all ? "" : say("some-questions", { some: asked, count: all });
 }

@@ -96,5 +96,18 @@ export default {
   "not-arrived-kiosk": "Sie ist nicht angekommen ({why}). Senden Sie sie noch einmal: Sie zählt nur einmal.",
   "check-sent-group": "Gesendet werden: die Umfrage, die Runde, eine zufällige Kennung und {n} Bytes: Ihre Gruppe, unverändert, und die Meldung. Jede Antwort ist gleich lang.",
   "shared": "Dieses Gerät benutzen mehrere. Nichts von dem, was Sie eingeben, bleibt darauf.",
-  "returns": "Diese Seite kehrt in {seconds} Sekunden zum Anfang zurück."
+  "returns": "Diese Seite kehrt in {seconds} Sekunden zum Anfang zurück.",
+  "refusal": "keine Angabe",
+  "absent": "trifft nicht zu",
+  "none": "nichts davon",
+  "no-tick": "keine",
+  "ticks-most": "Kreuzen Sie höchstens {most} an.",
+  "some-options": "Sie werden nach {some} von {count} Möglichkeiten gefragt.",
+  "some-questions": "Ihnen werden {some} von {count} Fragen gestellt, die übrigen anderen Menschen. Welche, hat der Zufall entschieden und nichts, was Sie betrifft.",
+  "stays-here": "Diese Frage entscheidet nur, was als Nächstes gefragt wird. Die Antwort bleibt auf diesem Gerät.",
+  "not-you": "Das trifft auf Sie nicht zu. Auch das wird vor dem Senden zufällig verändert.",
+  "in-order": "In der Reihenfolge der Fragen",
+  "blank": "leer {place}",
+  "could-ticks": "Eine Menge von {size} aus {count} Dingen: den Möglichkeiten und {most} leeren anstelle von Kreuzen, die Sie nicht machen. Jedes Ihrer Kreuze ist mit der Wahrscheinlichkeit {p} darin, jede andere Möglichkeit mit {q}.",
+  "why-ticks": "Jedes Ihrer Kreuze ist mit der Wahrscheinlichkeit {p} in der Menge, jede andere Möglichkeit mit {q}. Niemand, der die Menge sieht, kann sie unterscheiden."
 }

@@ -70,5 +70,18 @@ export default {
   "not-arrived-kiosk": "It did not arrive ({why}). Send it again: it counts only once.",
   "check-sent-group": "What is sent: the campaign, the round, a random id and {n} bytes: your group, which is not randomised, and the report. Every answer has the same length.",
   "shared": "This device is shared. Nothing that you enter is kept on it.",
-  "returns": "This page returns to the start in {seconds} seconds."
+  "returns": "This page returns to the start in {seconds} seconds.",
+  "refusal": "prefer not to say",
+  "absent": "does not apply",
+  "none": "none of these",
+  "no-tick": "none",
+  "ticks-most": "Tick at most {most}.",
+  "some-options": "You are asked about {some} of {count} options.",
+  "some-questions": "You are asked {some} of {count} questions; the others are asked of other people. Chance decided which, not anything about you.",
+  "stays-here": "This one only decides what is asked next. It stays on this device.",
+  "not-you": "This does not apply to you. That, too, is changed at random before it is sent.",
+  "in-order": "In the order of the questions",
+  "blank": "blank {place}",
+  "could-ticks": "A set of {size} of {count} items: the options, and {most} blanks in place of ticks that you do not make. Each of your ticks is in it with probability {p}, and each other option with probability {q}.",
+  "why-ticks": "Each of your ticks is in the set with probability {p}, and each other option with probability {q}. Nobody who sees the set can tell which is which."
 }

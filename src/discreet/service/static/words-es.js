@@ -96,5 +96,18 @@ export default {
   "not-arrived-kiosk": "No llegó ({why}). Envíelo de nuevo: solo cuenta una vez.",
   "check-sent-group": "Qué se envía: la encuesta, la ronda, un identificador aleatorio y {n} bytes: su grupo, que no se cambia, y el informe. Todas las respuestas tienen la misma longitud.",
   "shared": "Este dispositivo es compartido. Nada de lo que escriba se guarda en él.",
-  "returns": "Esta página vuelve al inicio en {seconds} segundos."
+  "returns": "Esta página vuelve al inicio en {seconds} segundos.",
+  "refusal": "prefiero no decirlo",
+  "absent": "no corresponde",
+  "none": "ninguna de estas",
+  "no-tick": "ninguna",
+  "ticks-most": "Marque como máximo {most}.",
+  "some-options": "Se le pregunta por {some} de {count} opciones.",
+  "some-questions": "Se le hacen {some} de {count} preguntas; las demás se hacen a otras personas. Cuáles lo decidió el azar, no algo sobre usted.",
+  "stays-here": "Esta solo decide qué se pregunta después. Se queda en este dispositivo.",
+  "not-you": "Esto no le corresponde. También eso se cambia al azar antes de enviarse.",
+  "in-order": "En el orden de las preguntas",
+  "blank": "vacío {place}",
+  "could-ticks": "Un conjunto de {size} de {count} elementos: las opciones y {most} vacíos en lugar de las marcas que usted no pone. Cada marca suya está en él con probabilidad {p}, y cada otra opción con probabilidad {q}.",
+  "why-ticks": "Cada marca suya está en el conjunto con probabilidad {p}, y cada otra opción con probabilidad {q}. Nadie que vea el conjunto puede distinguirlas."
 }

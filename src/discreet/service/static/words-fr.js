@@ -96,5 +96,18 @@ export default {
   "not-arrived-kiosk": "Il n’est pas arrivé ({why}). Envoyez-le de nouveau : il ne compte qu’une fois.",
   "check-sent-group": "Ce qui est envoyé : l’enquête, le tour, un identifiant aléatoire et {n} octets : votre groupe, qui n’est pas modifié, et le rapport. Toutes les réponses ont la même longueur.",
   "shared": "Cet appareil est partagé. Rien de ce que vous saisissez n’y est conservé.",
-  "returns": "Cette page revient au début dans {seconds} secondes."
+  "returns": "Cette page revient au début dans {seconds} secondes.",
+  "refusal": "je préfère ne pas répondre",
+  "absent": "ne s'applique pas",
+  "none": "aucune de ces réponses",
+  "no-tick": "aucune",
+  "ticks-most": "Cochez-en au plus {most}.",
+  "some-options": "On vous interroge sur {some} des {count} options.",
+  "some-questions": "On vous pose {some} des {count} questions ; les autres sont posées à d'autres personnes. Le hasard a décidé lesquelles, et rien qui vous concerne.",
+  "stays-here": "Celle-ci décide seulement de la suite des questions. Elle reste sur cet appareil.",
+  "not-you": "Cela ne s'applique pas à vous. Cela aussi est modifié au hasard avant l'envoi.",
+  "in-order": "Dans l'ordre des questions",
+  "blank": "vide {place}",
+  "could-ticks": "Un ensemble de {size} éléments parmi {count} : les options, et {most} vides à la place des coches que vous ne faites pas. Chacune de vos coches s'y trouve avec la probabilité {p}, et chaque autre option avec la probabilité {q}.",
+  "why-ticks": "Chacune de vos coches est dans l'ensemble avec la probabilité {p}, et chaque autre option avec la probabilité {q}. Personne qui voit l'ensemble ne peut les distinguer."
 }
