@@ -1,4 +1,4 @@
-"""A questionnaire for tests: ten questions of five kinds, with refusals and conditions; and ids that draw its blocks."""
+"""A questionnaire for tests: ten questions of five kinds, with refusals and a condition; ids that draw its blocks."""
 
 import hashlib
 from typing import Any

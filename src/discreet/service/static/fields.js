@@ -68,8 +68,9 @@ export function fieldOf(question, options, id) {
   if (question.kind === "ticks") return ticks(question, options ?? question.options.map((_, i) => i), id);
   if (question.kind === "choice") {
     const field = choices([...question.options, ...(question.refusal ? [REFUSED] : [])], id, name, shown);
-    if (field.nodes.length > 3 && question.options.every((option) => typeof option === "number")) {
-      return { ...field, nodes: [el("div", { class: "scale" }, ...field.nodes)] };
+    const count = question.options.length;
+    if (field.nodes.length >= count && question.options.every((option) => typeof option === "number")) {
+      return { ...field, nodes: [el("div", { class: "scale" }, ...field.nodes.slice(0, count)), ...field.nodes.slice(count)] };
     }
     return field;
   }
