@@ -1,7 +1,8 @@
 """Numbers and lists as people read them: one way to write them for messages, tables, plots and pages."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 
 THIN_SPACE = "\u202f"
 """Narrow no-break space, for thousands on web pages."""
@@ -44,3 +45,18 @@ def listed(names: Iterable[str], word: str = "or") -> str:
     """
     *first, last = list(names) or [""]
     return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def must_be_one_of(name: str, allowed: Collection[str], value: object) -> str:
+    """Return the sentence for a text that is not one of those allowed, with the nearest of them if there are any.
+
+    Examples
+    --------
+    >>> must_be_one_of("method", ["duchi", "laplace"], "dutchi")
+    "method must be one of duchi, laplace, not 'dutchi'; did you mean 'duchi'?"
+    >>> must_be_one_of("scale", ["linear", "sinh"], 3)
+    'scale must be one of linear, sinh, not 3'
+    """
+    said = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
+    near = get_close_matches(value.replace("_", "-").lower(), list(allowed), 3) if isinstance(value, str) else []
+    return f"{said}; did you mean {listed([repr(one) for one in near])}?" if near else said

@@ -1,5 +1,6 @@
 """Option and Advice: one method with what it would give, and all of them ranked."""
 
+import html
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +9,7 @@ from typing import Any
 from discreet.advice.second_round import SecondRound
 from discreet.plans.base import Plan
 from discreet.plans.registry import read_plan
+from discreet.text import thousands
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Option:
         return dict(self.__dict__)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice:
     """Ranked options, best first.
 
@@ -117,7 +119,26 @@ class Advice:
             "options": [option.to_dict() for option in self.options],
         }
 
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        needed = any(option.people_needed for option in self.options)
+        titles = ["method", "margin", "error", "bits", "rounds", *(["people needed"] if needed else [])]
+        head = "".join(f"<th>{title}</th>" for title in titles)
+        body = ""
+        for option in self.options:
+            cells = [f"± {option.margin:.4g}", f"{option.error:.4g}", f"{option.bits:.1f}", str(option.rounds)]
+            if needed:
+                cells.append(thousands(option.people_needed) if option.people_needed else "–")
+            name = html.escape(option.method) + (" (biased)" if option.biased else "")
+            body += f"<tr><th style='text-align:left'>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        asked = f"{self.question}, ε = {self.epsilon:g}, {thousands(self.people)} people ({self.basis})"
+        return (
+            f"<p>{html.escape(asked)}</p><table><tr>{head}</tr>{body}</table><p>error: {html.escape(self.measure)}</p>"
+        )
+
     def __str__(self) -> str:
-        head = f"{self.question}, epsilon {self.epsilon:g}, {self.people} people ({self.basis})"
+        head = f"{self.question}, epsilon {self.epsilon:g}, {thousands(self.people)} people ({self.basis})"
         lines = [f"  {o.method:30} ±{o.margin:.4g}   error {o.error:.4g}   {o.bits:.1f} bits" for o in self.options]
         return "\n".join([head, *lines, f"error: {self.measure}"])

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 from discreet.errors import DiscreetError
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Categorical, Numeric, Oracle
-from discreet.text import listed
+from discreet.text import listed, must_be_one_of
 
 Constructor = TypeVar("Constructor", bound=Callable[..., Mechanism])
 
@@ -105,7 +105,7 @@ def build(name: str, epsilon: float, options: Mapping[str, Any]) -> Mechanism:
     known = entries()
     entry = known.get(name.replace("_", "-"))
     if entry is None:
-        raise DiscreetError(f"mechanism must be one of {', '.join(sorted(known))}, not {name!r}")
+        raise DiscreetError(must_be_one_of("mechanism", sorted(known), name))
     unknown = [option for option in options if option not in entry.options]
     if unknown:
         taken = f"its options are {listed(entry.options, 'and')}" if entry.options else "it takes no options"

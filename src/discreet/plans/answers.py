@@ -22,6 +22,7 @@ from discreet.plans.uncertain import EACH_ALONE, Uncertain, together
 from discreet.text import format_number, thousands
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from pandas import DataFrame
 
@@ -97,8 +98,11 @@ class Answer(Uncertain, ABC):
         """Return the answer as a table, one dict per row."""
 
     @abstractmethod
-    def plot(self, truth: Any = None) -> "Figure":
-        """Plot the answer with its intervals and, if known, the truth; needs the extra ``plots``."""
+    def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
+        """Plot the answer with its intervals and, if known, the truth; needs the extra ``plots``.
+
+        The figure shows itself in a notebook; ``ax`` draws into axes of your own instead.
+        """
 
     @abstractmethod
     def cells(self) -> list[tuple[str, str, str]]:
@@ -177,6 +181,9 @@ class NumberAnswer(Answer):
         """The margin that says how many digits are shown."""
         return self.margin
 
+    def __float__(self) -> float:
+        return self.value
+
     def rows(self) -> list[dict[str, Any]]:
         """Return one row: name, value, low, high."""
         return [{"name": self.question, "value": self.value, "low": self.interval[0], "high": self.interval[1]}]
@@ -190,11 +197,11 @@ class NumberAnswer(Answer):
         value, low, high = (format_number(number, self.precision) for number in (self.value, *self.interval))
         return [(self.question, value, f"{low} – {high}")]
 
-    def plot(self, truth: float | None = None) -> "Figure":
+    def plot(self, truth: float | None = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the number with its interval and, if known, the truth; needs the extra ``plots``."""
         from discreet import plots
 
-        return plots.estimates([(self.method, self)], truth)
+        return plots.estimates([(self.method, self)], truth, ax=ax)
 
     def __str__(self) -> str:
         value, margin = (format_number(number, self.margin) for number in (self.value, self.margin))
@@ -274,13 +281,13 @@ class SeveralAnswer(Answer):
         """Return each number and its interval as text."""
         return [(name, *one.cells()[0][1:]) for name, one in self.named()]
 
-    def plot(self, truth: Any = None) -> "Figure":
+    def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the numbers below each other; needs the extra ``plots``."""
         from discreet import plots
 
         if truth is not None:
             raise DiscreetError("truth can be drawn for one number only: plot one of the answers by itself")
-        return plots.estimates(self.named(), what=self.question)
+        return plots.estimates(self.named(), what=self.question, ax=ax)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -415,11 +422,11 @@ class FrequencyAnswer(Answer):
             for row in self.top(most)
         ]
 
-    def plot(self, truth: Any = None, top: int = 30) -> "Figure":
+    def plot(self, truth: Any = None, top: int = 30, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the most frequent categories as bars; needs the extra ``plots``."""
         from discreet import plots
 
-        return plots.frequencies(self, truth=truth, top=top)
+        return plots.frequencies(self, truth=truth, top=top, ax=ax)
 
     def __str__(self) -> str:
         return leading([f"{self.labels[i]} {self.frequencies[i]:.1%}" for i in self._largest(4)], 3)

@@ -33,6 +33,7 @@ from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, Severa
 from discreet.plans.distribution.answer import DistributionAnswer
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 CELLS = 4
@@ -139,7 +140,7 @@ class DifferencesAnswer(SeveralAnswer):
         wider = sidak(self.level, len(self)) / NormalDist().inv_cdf(0.5 + self.level / 2)
         return _joint(self, wider, holm([one.p_value for one in self.differences.values()]))
 
-    def plot(self, truth: Any = None) -> "Figure":
+    def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the differences around a line at zero; needs the extra ``plots``."""
         from discreet import plots
 
@@ -147,7 +148,7 @@ class DifferencesAnswer(SeveralAnswer):
             raise DiscreetError("truth can be drawn for one number only: plot one of the differences by itself")
         ends = [one.interval for one in self.differences.values()]
         values = [one.value for one in self.differences.values()]
-        return plots.differences(list(self.differences), values, ends, what=self.question)
+        return plots.differences(list(self.differences), values, ends, what=self.question, ax=ax)
 
     def __str__(self) -> str:
         shown = leading([f"{name} {one}" for name, one in self.named()[:4]], 3)

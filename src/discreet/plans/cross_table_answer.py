@@ -17,6 +17,7 @@ from discreet.estimation.tables import cramer, fitted, independence, known_margi
 from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, leading, normal_interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OTHER = "other"
@@ -230,14 +231,14 @@ class CrossTableAnswer(Answer):
             "independence": self.independence().to_dict(),
         }
 
-    def plot(self, truth: Any = None) -> "Figure":
+    def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the table as a heat map; needs the extra ``plots``."""
         from discreet import plots
 
         if truth is not None:
             raise DiscreetError("truth cannot be drawn into a heat map: plot both tables")
         sides = [[str(label) for label in side] for side in self.labels]
-        return plots.cross_table(self.frequencies, *sides, names=self.names)
+        return plots.cross_table(self.frequencies, *sides, names=self.names, ax=ax)
 
     def __str__(self) -> str:
         shown = self.cells.top(4)

@@ -7,7 +7,7 @@ always kept; the frequencies shown are post-processed to a distribution, which l
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from discreet.mechanisms.families import Oracle, require_oracle
 from discreet.mechanisms.registry import build, entries
 from discreet.plans.answers import FrequencyAnswer, normal_intervals
 from discreet.plans.base import Channel, History, Plan, Round, checked_people
-from discreet.plans.options import check_choice, check_domain, check_options, given, oracle_options
+from discreet.plans.options import as_categories, check_choice, check_options, given, oracle_options
 from discreet.plans.uncertain import EACH_ALONE
 from discreet.plans.watching import frequency_ends, oracle_letters
 from discreet.tallies import Tally
@@ -84,7 +84,7 @@ class Frequency(Plan[FrequencyAnswer]):
 
     def __init__(
         self,
-        domain: Categories,
+        domain: Categories | Sequence[Any],
         epsilon: float,
         method: str = "auto",
         post: str = "auto",
@@ -101,7 +101,7 @@ class Frequency(Plan[FrequencyAnswer]):
         seed: int | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        check_domain(domain, Categories, "frequency")
+        domain = as_categories(domain, "domain of a frequency")
         check_choice("post", post, tuple(POST))
         if not isinstance(tolerance, (int, float)) or not tolerance >= 0:
             raise DiscreetError(f"tolerance must be a number from 0 on, such as 0.05, not {tolerance!r}")

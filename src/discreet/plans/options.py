@@ -3,10 +3,13 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
+from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError
 from discreet.mechanisms.families import Numeric, require_numeric
 from discreet.mechanisms.registry import build, entries
-from discreet.text import listed
+from discreet.text import listed, must_be_one_of
 
 
 def given(**options: Any) -> dict[str, Any]:
@@ -62,16 +65,42 @@ def oracle_options() -> dict[str, tuple[str, ...]]:
     }
 
 
-def check_domain(domain: object, kind: type, question: str) -> None:
-    """Refuse a domain of the wrong kind."""
-    if not isinstance(domain, kind):
-        raise DiscreetError(f"domain of a {question} must be of type {kind.__name__}, not {domain!r}")
+def as_interval(domain: object, question: str) -> Interval:
+    """Return the domain of a question about numbers; a pair such as (0, 100) stands for its interval.
+
+    Examples
+    --------
+    >>> as_interval((0, 100), "mean")
+    Interval(low=0.0, high=100.0)
+    """
+    if isinstance(domain, (tuple, list)) and len(domain) == 2:
+        return Interval(*domain)
+    if not isinstance(domain, Interval):
+        raise DiscreetError(
+            f"domain of a {question} must be of type Interval, or a pair such as (0, 100), not {domain!r}"
+        )
+    return domain
+
+
+def as_categories(domain: object, what: str) -> Categories:
+    """Return the categories of a question; a list of labels stands for them.
+
+    Examples
+    --------
+    >>> as_categories(["tea", "coffee"], "domain of a frequency").size
+    2
+    """
+    if isinstance(domain, (tuple, list, range, np.ndarray)):
+        return Categories(domain)
+    if not isinstance(domain, Categories):
+        raise DiscreetError(f"{what} must be of type Categories, or a list of labels, not {domain!r}")
+    return domain
 
 
 def check_choice(name: str, value: object, allowed: Collection[str]) -> None:
     """Refuse a text that is not one of those allowed."""
     if not isinstance(value, str) or value not in allowed:
-        raise DiscreetError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        raise DiscreetError(must_be_one_of(name, allowed, value))
 
 
 def check_share(name: str, value: object) -> None:

@@ -28,7 +28,7 @@ from discreet.plans.encoders import SquaredDeviation
 from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.mean.decoding import Average, decoded_mean, sample_variance
 from discreet.plans.mean.plan import best_mean_mechanism
-from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
+from discreet.plans.options import as_interval, build_numeric, check_choice, check_options, given, numeric_options
 
 METHODS = ("distribution", "two-round")
 NODES = np.linspace(0, 6, 151)
@@ -75,7 +75,7 @@ step : optional
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         epsilon: float,
         method: str = "distribution",
         level: float = 0.95,
@@ -99,7 +99,7 @@ step : optional
         step: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        check_domain(domain, Interval, "variance")
+        domain = as_interval(domain, "variance")
         check_choice("method", method, METHODS)
         self.domain, self.method = domain, method
         self.mechanism = None if mechanism == "auto" else mechanism

@@ -23,6 +23,7 @@ from discreet.plots.style import (
 from discreet.text import format_number, thousands
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -66,7 +67,9 @@ class WithLabels(Asked, Protocol):
     def top(self, k: int) -> list[dict[str, Any]]: ...
 
 
-def estimates(answers: Iterable[tuple[str, WithInterval]], truth: float | None = None, *, what: str = "") -> "Figure":
+def estimates(
+    answers: Iterable[tuple[str, WithInterval]], truth: float | None = None, *, what: str = "", ax: "Axes | None" = None
+) -> "Figure":
     """Plot answers to one question below each other, with their intervals and, if known, the truth.
 
     Parameters
@@ -77,6 +80,8 @@ def estimates(answers: Iterable[tuple[str, WithInterval]], truth: float | None =
         Drawn as a line; an answer whose interval misses it has a hollow mark and another colour.
     what : str
         What the numbers are, with their unit; the question's name unless given.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -92,7 +97,7 @@ def estimates(answers: Iterable[tuple[str, WithInterval]], truth: float | None =
     rows = list(answers)
     if not rows:
         raise DiscreetError("there is nothing to plot: answers is empty")
-    figure, axes = canvas(height=1.15 + 0.27 * len(rows))
+    figure, axes = canvas(height=1.15 + 0.27 * len(rows), ax=ax)
     for y, (_, answer) in enumerate(rows):
         low, high = answer.interval
         holds = truth is None or low <= truth <= high
@@ -121,7 +126,12 @@ def estimates(answers: Iterable[tuple[str, WithInterval]], truth: float | None =
 
 
 def distribution(
-    answer: WithBuckets, truth: npt.ArrayLike | None = None, *, what: str = "", cells: int = 64
+    answer: WithBuckets,
+    truth: npt.ArrayLike | None = None,
+    *,
+    what: str = "",
+    cells: int = 64,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot a distribution as a histogram with the interval of each bucket and, if known, the truth.
 
@@ -135,6 +145,8 @@ def distribution(
         What the numbers are, with their unit.
     cells : int
         The most buckets to show; finer ones are merged.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -148,7 +160,7 @@ def distribution(
     <Figure size ...>
     """
     edges, shown, low, high = answer.coarse(cells)
-    figure, axes = canvas(height=3.0, legend_rows=2 if truth is not None else 1)
+    figure, axes = canvas(height=3.0, legend_rows=2 if truth is not None else 1, ax=ax)
 
     def steps(heights: Any) -> Any:
         return np.append(heights, heights[-1])
@@ -176,7 +188,11 @@ def distribution(
 
 
 def frequencies(
-    answer: WithLabels, truth: Mapping[Any, float] | Sequence[float] | None = None, *, top: int = 30
+    answer: WithLabels,
+    truth: Mapping[Any, float] | Sequence[float] | None = None,
+    *,
+    top: int = 30,
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot the most frequent categories as bars with their intervals and, if known, the truth.
 
@@ -188,6 +204,8 @@ def frequencies(
         The true frequency of each label, or of each category in order.
     top : int
         How many categories to show, the most frequent first.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -201,7 +219,7 @@ def frequencies(
     <Figure size ...>
     """
     rows = answer.top(top)
-    figure, axes = canvas(height=0.9 + 0.26 * len(rows), legend_rows=1)
+    figure, axes = canvas(height=0.9 + 0.26 * len(rows), legend_rows=1, ax=ax)
     places = np.arange(len(rows))
     shown = np.array([row["frequency"] for row in rows])
     # The intervals are those of the unbiased estimates, so a bar need not end in the middle of its interval.
@@ -228,6 +246,7 @@ def error_curves(
     *,
     marked: tuple[float, int] | None = None,
     what: str = "error",
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot a predicted error against epsilon, with one curve per number of people.
 
@@ -241,6 +260,8 @@ def error_curves(
         An epsilon and a number of people among them to mark with the error.
     what : str
         What the error is.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -255,7 +276,7 @@ def error_curves(
         raise DiscreetError("there is nothing to plot: errors or epsilons are empty")
     places = [float(epsilon) for epsilon in epsilons]
     curves = {people: np.asarray(row, dtype=np.float64) for people, row in errors.items()}
-    figure, axes = canvas(height=3.0, legend_rows=legend_rows(len(curves)))
+    figure, axes = canvas(height=3.0, legend_rows=legend_rows(len(curves)), ax=ax)
     for i, (people, row) in enumerate(curves.items()):
         axes.plot(places, row, color=(SKY, BLUE, GREEN)[i % 3], linewidth=1.8, label=f"{thousands(people)} people")
     if marked is not None:

@@ -52,7 +52,7 @@ class WithMatrix(Named, Protocol):
 
 
 def worst_case_variance(
-    curves: Mapping[str, npt.ArrayLike], epsilons: Sequence[float], *, relative: bool = False
+    curves: Mapping[str, npt.ArrayLike], epsilons: Sequence[float], *, relative: bool = False, ax: "Axes | None" = None
 ) -> "Figure":
     """Plot the worst-case variance of one report against epsilon.
 
@@ -65,6 +65,8 @@ def worst_case_variance(
         Where the variances were computed.
     relative : bool
         Plot how far each curve is above the lowest (above "minimax", if it is among them) instead.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -82,7 +84,7 @@ def worst_case_variance(
     places = [float(epsilon) for epsilon in epsilons]
     variances = {name: np.asarray(curve, dtype=np.float64) for name, curve in curves.items()}
     base = variances[LIMIT] if LIMIT in variances else np.min(list(variances.values()), axis=0)
-    figure, axes = canvas(height=3.6, legend_rows=legend_rows(len(variances)))
+    figure, axes = canvas(height=3.6, legend_rows=legend_rows(len(variances)), ax=ax)
     styles = line_styles(list(variances))
     for name, curve in variances.items():
         label = f"{name} (limit)" if name == LIMIT else name
@@ -102,13 +104,15 @@ def worst_case_variance(
     return figure
 
 
-def variance_curves(mechanisms: Iterable[WithVariance]) -> "Figure":
+def variance_curves(mechanisms: Iterable[WithVariance], *, ax: "Axes | None" = None) -> "Figure":
     """Plot the exact variance of one report over the inputs from -1 to 1.
 
     Parameters
     ----------
     mechanisms : iterable of Mechanism
         Numeric mechanisms.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -124,7 +128,7 @@ def variance_curves(mechanisms: Iterable[WithVariance]) -> "Figure":
     if not drawn:
         raise DiscreetError("there is nothing to plot: mechanisms is empty")
     shared = len({source.epsilon for source in drawn}) == 1
-    figure, axes = canvas(height=3.6, legend_rows=legend_rows(len(drawn)))
+    figure, axes = canvas(height=3.6, legend_rows=legend_rows(len(drawn)), ax=ax)
     labels = [source.name if shared else f"{source.name}, ε = {source.epsilon:g}" for source in drawn]
     styles = line_styles(labels)
     x = np.linspace(-1, 1, 401)
@@ -138,13 +142,15 @@ def variance_curves(mechanisms: Iterable[WithVariance]) -> "Figure":
     return figure
 
 
-def channel(source: WithMatrix) -> "Figure":
+def channel(source: WithMatrix, *, ax: "Axes | None" = None) -> "Figure":
     """Plot P(report | input) as a heat map, with one column per input and one row per report.
 
     Parameters
     ----------
     source : Mechanism
         With at most 4096 inputs and 4096 reports.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Returns
     -------
@@ -162,7 +168,7 @@ def channel(source: WithMatrix) -> "Figure":
             f"but {source.name} has {source.size} inputs and {source.alphabet} reports"
         )
     table = source.matrix().T
-    figure, axes = canvas(height=3.6)
+    figure, axes = canvas(height=3.6, ax=ax)
     common, largest = float(np.quantile(table, 0.99)), float(table.max())
     mixed = largest > 10 * common > 0  # a mixture: a few likely reports among many that are hardly ever sent
     image = axes.imshow(

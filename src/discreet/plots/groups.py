@@ -10,6 +10,7 @@ from discreet.errors import DiscreetError
 from discreet.plots.style import BLUE, INK, ORANGE, PAPER, VERMILLION, canvas, legend, space_thousands
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Ends = tuple[float, float]
@@ -23,6 +24,7 @@ def groups(
     pooled: Sequence[float] | None = None,
     truth: Sequence[float | None] | None = None,
     what: str = "",
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot numbers by group on one axis, largest on top, with their intervals.
 
@@ -36,6 +38,8 @@ def groups(
         Drawn as crosses; None where it is not known.
     what : str
         What the numbers are, with their unit.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead of in a new figure.
 
     Examples
     --------
@@ -46,7 +50,7 @@ def groups(
         raise DiscreetError("there is nothing to plot: labels is empty")
     order = np.argsort(-np.asarray(values, dtype=np.float64), kind="stable").tolist()
     shown = sum(part is not None for part in (pooled, truth))
-    figure, axes = canvas(height=1.05 + 0.2 * len(order), legend_rows=1 if shown else 0)
+    figure, axes = canvas(height=1.05 + 0.2 * len(order), legend_rows=1 if shown else 0, ax=ax)
     for y, i in enumerate(order):
         axes.plot(intervals[i], [y, y], color=BLUE, linewidth=2.0, solid_capstyle="butt", zorder=2)
     places = np.arange(len(order))
@@ -70,7 +74,12 @@ def groups(
 
 
 def differences(
-    labels: Sequence[str], values: Sequence[float], intervals: Sequence[Ends], *, what: str = ""
+    labels: Sequence[str],
+    values: Sequence[float],
+    intervals: Sequence[Ends],
+    *,
+    what: str = "",
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot differences with their intervals around a line at zero; those whose interval is clear of it stand out.
 
@@ -81,7 +90,7 @@ def differences(
     """
     if not len(labels):
         raise DiscreetError("there is nothing to plot: labels is empty")
-    figure, axes = canvas(height=1.05 + 0.24 * len(labels))
+    figure, axes = canvas(height=1.05 + 0.24 * len(labels), ax=ax)
     axes.axvline(0.0, color=INK, linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
     for y, (value, (low, high)) in enumerate(zip(values, intervals, strict=True)):
         is_clear = low > 0 or high < 0
@@ -101,7 +110,12 @@ def differences(
 
 
 def cross_table(
-    table: npt.ArrayLike, rows: Sequence[str], columns: Sequence[str], *, names: tuple[str, str] = ("", "")
+    table: npt.ArrayLike,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    names: tuple[str, str] = ("", ""),
+    ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot a table of two categories as a heat map, each cell with its share.
 
@@ -113,7 +127,7 @@ def cross_table(
     shares = np.asarray(table, dtype=np.float64)
     if shares.shape != (len(rows), len(columns)):
         raise DiscreetError(f"table must have one row per label, {len(rows)} x {len(columns)}, not {shares.shape}")
-    figure, axes = canvas(height=0.9 + 0.3 * len(rows))
+    figure, axes = canvas(height=0.9 + 0.3 * len(rows), ax=ax)
     top = float(shares.max()) or 1.0
     axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=top, aspect="auto")
     axes.grid(visible=False)

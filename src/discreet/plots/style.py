@@ -42,7 +42,7 @@ KNOWN_LINES = (
 """Curves that look the same in every figure, in the order in which they take colours and dashes."""
 
 
-def canvas(height: float, legend_rows: int = 0) -> "tuple[Figure, Axes]":
+def canvas(height: float, legend_rows: int = 0, ax: "Axes | None" = None) -> "tuple[Figure, Axes]":
     """Return a figure of a page column's width and its axes, in the shared style.
 
     Parameters
@@ -51,12 +51,19 @@ def canvas(height: float, legend_rows: int = 0) -> "tuple[Figure, Axes]":
         In inches, without the legend.
     legend_rows : int
         How many rows of a legend to leave room for.
+    ax : matplotlib.axes.Axes, optional
+        Draw here instead, in a figure of your own.
     """
-    figure = require("matplotlib.figure", "plots", "Plotting").Figure(
-        figsize=(4.4, height + 0.2 * legend_rows), layout="constrained", facecolor="white"
-    )
-    axes = figure.add_subplot()
-    axes.set_facecolor("none")
+    figure: Any
+    if ax is None:
+        require("matplotlib", "plots", "Plotting")
+        from discreet.plots.figure import Figure
+
+        figure = Figure(figsize=(4.4, height + 0.2 * legend_rows), layout="constrained", facecolor="white")
+        axes = figure.add_subplot()
+        axes.set_facecolor("none")
+    else:
+        figure, axes = ax.figure, ax
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -94,7 +101,12 @@ def legend_rows(entries: int) -> int:
 
 
 def legend(figure: "Figure", axes: "Axes") -> None:
-    """Put a legend of two columns below the axes."""
+    """Put a legend of two columns below the axes; inside the axes, if the figure is the caller's own."""
+    from discreet.plots.figure import Figure
+
+    if not isinstance(figure, Figure):
+        axes.legend(frameon=False, fontsize=8, labelcolor=INK)
+        return
     figure.legend(
         *axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9,
         labelcolor=INK, handlelength=2.4, columnspacing=1.4,

@@ -14,7 +14,7 @@ UNBIASED_WITHIN = 1e-9
 """A bias of at most this, on the canonical scale [-1, 1], is called unbiased; the certificate has the bound itself."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """An exact statement about one mechanism.
 
@@ -80,9 +80,32 @@ class Certificate:
             "bits": self.bits,
         }
 
+    def __repr__(self) -> str:
+        return f"<certificate: {self}>"
+
+    def _repr_html_(self) -> str:
+        unbiased = (
+            "no unbiased decoding"
+            if self.bias is None
+            else f"{'yes' if self.unbiased else 'no'}, bias ≤ {self.bias:.3g}"
+        )
+        alphabet = (
+            f"{self.alphabet:,}".replace(",", " ") if self.alphabet < 2**53 else f"2^{math.log2(self.alphabet):.0f}"
+        )
+        rows = {
+            "ε, exact and rounded up": f"{self.epsilon:.12f}",
+            "ε, claimed": f"{self.claimed:g}: {'holds' if self.holds else '<b>does not hold</b>'}",
+            "largest ratio of probabilities": f"{float(self.ratio):.12g}",
+            "unbiased": unbiased,
+            "different reports": alphabet,
+            "bits per report": str(self.bits),
+        }
+        cells = (f"<tr><th style='text-align:left'>{name}</th><td>{value}</td></tr>" for name, value in rows.items())
+        return f"<table>{''.join(cells)}</table>"
+
     def __str__(self) -> str:
-        claim = "holds" if self.holds else "FAILS"
-        return f"epsilon {self.epsilon:.9f} (claimed {self.claimed:g}: {claim}), {self.bits} bits per report"
+        claim, bits = "holds" if self.holds else "FAILS", "bit" if self.bits == 1 else "bits"
+        return f"epsilon {self.epsilon:.9f} (claimed {self.claimed:g}: {claim}), {self.bits} {bits} per report"
 
 
 def column_ratio(columns: Iterable[Sequence[int]]) -> Fraction:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Ran
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.uncertainty import Uncertainty
 from discreet.plans.answers import Answer, NumberAnswer
+from discreet.plans.distribution.quantiles import ReadQuantiles
 from discreet.plans.quantile.search import people_needed
 from discreet.text import thousands
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BAND_DRAWS = 2000
@@ -97,8 +99,47 @@ class DistributionAnswer(Answer):
         """The quantile of one half."""
         return self.quantile(0.5)
 
-    def quantile(self, q: float) -> NumberAnswer:
-        """Return the value below which a share ``q`` of the people lies."""
+    @overload
+    def quantile(self, q: float) -> NumberAnswer: ...
+
+    @overload
+    def quantile(self, q: Sequence[float]) -> ReadQuantiles: ...
+
+    def quantile(self, q: float | Sequence[float]) -> NumberAnswer | ReadQuantiles:
+        """Return the value below which a share ``q`` of the people lies; for a list of shares, the value of each.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Distribution((0, 100), epsilon=4, bins=32, method="hh")
+        >>> found = dc.simulate(plan, [20.0] * 3000 + [60.0] * 7000, seed=1)
+        >>> found.quantile([0.1, 0.9]).value.round(-1)
+        array([20., 60.])
+        >>> found.quantile([0.1, 0.9])[0.9].value == found.quantile(0.9).value
+        True
+        """
+        if not isinstance(q, (int, float)) or isinstance(q, bool):
+            return self._quantiles(q)
+        return self._quantile(q)
+
+    def _quantiles(self, q: Any) -> ReadQuantiles:
+        if isinstance(q, (str, bool)) or not np.iterable(q):
+            raise DiscreetError(f"q must be a number between 0 and 1, or a list of them, not {q!r}")
+        estimates = {float(one): self._quantile(float(one)) for one in q}
+        if not estimates:
+            raise DiscreetError("q must hold at least one number between 0 and 1")
+        return ReadQuantiles(
+            question="quantiles",
+            estimates=estimates,
+            level=self.level,
+            n=self.n,
+            epsilon=self.epsilon,
+            method=self.method,
+            assumed=self.assumed,
+            interval_kind=self.interval_kind,
+        )
+
+    def _quantile(self, q: float) -> NumberAnswer:
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
             raise DiscreetError(f"q must be a number between 0 and 1, not {q!r}")
         found = self._place(f"quantile {q:g}", Quantile(float(q)))
@@ -262,11 +303,11 @@ class DistributionAnswer(Answer):
         """Return the numbers of `summary` as text."""
         return [one.cells()[0] for one in self.summary()]
 
-    def plot(self, truth: Any = None) -> "Figure":
+    def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the histogram with the interval of each bucket; needs the extra ``plots``."""
         from discreet import plots
 
-        return plots.distribution(self, truth=truth)
+        return plots.distribution(self, truth=truth, ax=ax)
 
     def __str__(self) -> str:
         return f"mean {self.mean}, median {self.median}"

@@ -18,7 +18,7 @@ from discreet.plans.distribution.answer import EACH_ALONE, DistributionAnswer
 from discreet.plans.distribution.designs import Flat, HistogramDesign, Tree, TwoPhase, Wave
 from discreet.plans.distribution.hybrid import Hybrid
 from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
-from discreet.plans.options import check_choice, check_domain, check_options, check_whole, given
+from discreet.plans.options import as_interval, check_choice, check_options, check_whole, given
 
 BINS, MOST_BINS = 256, 1 << 16
 
@@ -115,7 +115,7 @@ class Distribution(Plan[DistributionAnswer]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         epsilon: float,
         bins: int | None = None,
         method: str = "auto",
@@ -138,7 +138,7 @@ class Distribution(Plan[DistributionAnswer]):
         near: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        check_domain(domain, Interval, "distribution")
+        domain = as_interval(domain, "distribution")
         check_choice("method", method, tuple(METHODS))
         self._options = given(
             mechanism=mechanism, b=b, ratio=ratio, positions=positions, boundary=boundary, stop=stop,

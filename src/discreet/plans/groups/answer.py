@@ -23,6 +23,7 @@ from discreet.plans.comparison import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -168,7 +169,7 @@ class GroupsAnswer(Answer):
                 found.append((str(label) if self.is_numbers else f"{label}: {name}", value, interval))
         return found + [(str(label), "too few reports", "") for label in self.too_few]
 
-    def plot(self, truth: Mapping[Any, float] | None = None) -> "Figure":
+    def plot(self, truth: Mapping[Any, float] | None = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot the groups on one axis, sorted, with raw and pooled values; needs the extra ``plots``."""
         from discreet import plots
 
@@ -180,6 +181,7 @@ class GroupsAnswer(Answer):
             pooled=[self.pooled[label].value for label in numbers],
             truth=None if truth is None else [truth.get(label) for label in numbers],
             what=self.question,
+            ax=ax,
         )
 
     def __str__(self) -> str:

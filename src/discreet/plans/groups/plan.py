@@ -32,7 +32,7 @@ from discreet.plans.groups.design import GUESSED_MEAN, GUESSED_SPREAD, Design, b
 from discreet.plans.groups.secret import Circumstances, SecretGroups, SecretGroupsAnswer, secret_answer
 from discreet.plans.mean import Mean
 from discreet.plans.mean.plan import best_mean_mechanism
-from discreet.plans.options import check_options, check_whole, given
+from discreet.plans.options import as_categories, check_options, check_whole, given
 from discreet.plans.rows import Labelled, Rows, read_pairs
 from discreet.tallies import Tally
 
@@ -76,7 +76,7 @@ class Groups(Plan[GroupsAnswer]):
     def __init__(
         self,
         plan: Plan,
-        by: Categories,
+        by: Categories | Sequence[Any],
         private: bool = False,
         *,
         name: str = "group",
@@ -86,8 +86,7 @@ class Groups(Plan[GroupsAnswer]):
         if not isinstance(plan, Plan) or isinstance(plan, Groups):
             raise DiscreetError(f"plan must be a question such as Mean(…), not {plan!r}")
         super().__init__(plan.epsilon, plan.level)
-        if not isinstance(by, Categories):
-            raise DiscreetError(f"by must be the Categories of the groups, not {by!r}")
+        by = as_categories(by, "by")
         if by.size > MOST_GROUPS:
             raise DiscreetError(f"by must have at most {MOST_GROUPS} groups, not {by.size}")
         if len({str(label) for label in by.labels}) < by.size:

@@ -14,7 +14,7 @@ from discreet.plans.encoders import asked_domain
 from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.decoding import decoded_mean
-from discreet.plans.options import build_numeric, check_choice, check_domain, check_options, given, numeric_options
+from discreet.plans.options import as_interval, build_numeric, check_choice, check_options, given, numeric_options
 from discreet.plans.watching import mean_ends
 
 RANDOM_SAMPLE = "people are a random sample: the interval is for the mean of the population they were drawn from"
@@ -72,7 +72,7 @@ class Mean(Plan[NumberAnswer]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         epsilon: float,
         method: str = "auto",
         level: float = 0.95,
@@ -97,7 +97,7 @@ class Mean(Plan[NumberAnswer]):
         q: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        check_domain(domain, Interval, "mean")
+        domain = as_interval(domain, "mean")
         self.domain = domain
         self._options = given(
             pilot=pilot, share=share, people=people, reuse=reuse, outputs=outputs, corrected=corrected,

@@ -23,7 +23,7 @@ from discreet.plans.encoders import Attribute
 from discreet.plans.learnt import LearntRange, check_learnt, learnt_arguments
 from discreet.plans.mean.adaptive import Adaptive
 from discreet.plans.mean.plan import ADAPTIVE, BEST, best_mean_mechanism, chosen_method, mean_answer
-from discreet.plans.options import build_numeric, check_whole, given
+from discreet.plans.options import as_interval, build_numeric, check_whole, given
 from discreet.plans.watching import mean_ends
 
 GUESSED_VARIANCE = 1 / 3
@@ -107,7 +107,7 @@ class Means(Plan[MeansAnswer]):
 
     def __init__(
         self,
-        domains: Sequence[Interval],
+        domains: Sequence[Interval | tuple[float, float]],
         epsilon: float,
         method: str = "auto",
         answers: int | None = None,
@@ -135,9 +135,9 @@ class Means(Plan[MeansAnswer]):
         q: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        self.domains = tuple(domains)
-        if not self.domains or not all(isinstance(domain, Interval) for domain in self.domains):
+        if not isinstance(domains, Sequence) or not domains:
             raise DiscreetError("domains must be a list of at least one Interval")
+        self.domains = tuple(as_interval(domain, "mean") for domain in domains)
         self.names = tuple(str(i) for i, _ in enumerate(self.domains)) if names is None else tuple(map(str, names))
         if len(set(self.names)) != len(self.domains):
             raise DiscreetError(

@@ -24,7 +24,7 @@ from discreet.mechanisms.registry import mechanism
 from discreet.plans.answers import normal_interval
 from discreet.plans.base import A, Channel, History, Plan, Round
 from discreet.plans.encoders import Below
-from discreet.plans.options import check_choice, check_domain, check_whole, given
+from discreet.plans.options import as_interval, check_choice, check_whole, given
 from discreet.plans.quantile.answer import QuantileAnswer, QuantilesAnswer
 from discreet.plans.quantile.counts import stages_of
 from discreet.plans.quantile.grid import SCALES, Grid, natural_step
@@ -54,7 +54,7 @@ class _Search(Plan[A]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         qs: Sequence[float],
         epsilon: float,
         step: float | None,
@@ -66,7 +66,7 @@ class _Search(Plan[A]):
         heaped: bool,
     ) -> None:
         super().__init__(epsilon, level)
-        check_domain(domain, Interval, self.question)
+        domain = as_interval(domain, self.question)
         check_choice("scale", scale, SCALES)
         check_choice("method", method, ("auto", METHOD))
         check_whole("rounds", rounds, 1, max(DESIGNS))
@@ -246,7 +246,7 @@ class Quantile(_Search[QuantileAnswer]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         q: float,
         epsilon: float,
         step: float | None = None,
@@ -301,7 +301,7 @@ class Quantiles(_Search[QuantilesAnswer]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         q: Sequence[float],
         epsilon: float,
         step: float | None = None,

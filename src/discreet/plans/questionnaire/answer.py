@@ -12,6 +12,7 @@ from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, leadin
 from discreet.plans.uncertain import together
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -257,7 +258,7 @@ class QuestionnaireAnswer(Answer):
                 found.append((shown, value, interval))
         return found
 
-    def plot(self, truth: Any = None) -> "Figure":
+    def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
         """Plot every share below the others, with its interval; needs the extra ``plots``."""
         from discreet import plots
 
@@ -271,7 +272,7 @@ class QuestionnaireAnswer(Answer):
         ]
         if not shares:
             raise DiscreetError('means of different numbers have no common axis: plot answer["…"] by itself')
-        return plots.estimates(shares, what="share")
+        return plots.estimates(shares, what="share", ax=ax)
 
     def __str__(self) -> str:
         return leading([f"{name}: {one}" for name, one in list(self.answers.items())[:3]], 2)

@@ -28,7 +28,7 @@ from discreet.plans.base import Channel, History, Plan, Round, checked_people
 from discreet.plans.distribution import Distribution
 from discreet.plans.encoders import RangeEncoder
 from discreet.plans.mean import Mean
-from discreet.plans.options import check_choice, check_domain, check_options, given, numeric_options
+from discreet.plans.options import as_interval, check_choice, check_options, given, numeric_options
 from discreet.plans.range_mean import estimators
 from discreet.plans.range_mean.answering import RangeAnswering, read_distribution
 from discreet.plans.range_mean.designs import Belief, check_range, ranked
@@ -92,7 +92,7 @@ class RangeMean(Plan[NumberAnswer]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         low: float,
         high: float,
         epsilon: float,
@@ -116,7 +116,7 @@ class RangeMean(Plan[NumberAnswer]):
         ratio: float | None = None,
     ) -> None:
         super().__init__(epsilon, level)
-        check_domain(domain, Interval, "range mean")
+        domain = as_interval(domain, "range mean")
         self.domain, self.range = domain, check_range(domain, low, high)
         check_choice("method", method, tuple(OPTIONS))
         if mechanism is not None:

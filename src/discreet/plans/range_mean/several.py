@@ -22,7 +22,7 @@ from discreet.mechanisms.shapes.window import Window
 from discreet.plans.answers import NumberAnswer, SeveralAnswer
 from discreet.plans.base import Answered, Channel, History, Plan, Round, checked_people
 from discreet.plans.distribution import Distribution
-from discreet.plans.options import check_choice, check_whole
+from discreet.plans.options import as_interval, check_choice, check_whole
 from discreet.plans.range_mean import RangeMean
 from discreet.plans.range_mean.answering import read_distribution
 from discreet.plans.range_mean.designs import Belief, predicted_variance
@@ -96,7 +96,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
 
     def __init__(
         self,
-        domain: Interval,
+        domain: Interval | tuple[float, float],
         ranges: Sequence[tuple[float, float]],
         epsilon: float,
         method: str = "auto",
@@ -107,6 +107,7 @@ class RangeMeans(Plan[RangeMeansAnswer]):
         prior: Sequence[float] | None = None,
     ) -> None:
         super().__init__(epsilon, level)
+        domain = as_interval(domain, "range mean")
         if not ranges:
             raise DiscreetError("ranges must hold at least one range (low, high)")
         check_choice("method", method, ("auto", "divide", "distribution"))
