@@ -246,22 +246,33 @@ class Reports:
         return None if self.leaves is None else (np.maximum(self.leaves.frequencies, 0.0), self._variance)
 
     @single_thread()
-    def fit(self, prior: Prior, start: Floats | None = None) -> Fit:
-        """Return the fit with a prior."""
+    def fit(self, prior: Prior, start: Floats | None = None, least: float = -math.inf) -> Fit:
+        """Return the fit with a prior.
+
+        Parameters
+        ----------
+        start : array, optional
+            A log-density to start from.
+        least : float
+            The fit is given up, and returned as it is, once its evidence can be expected to stay below this: where a
+            heap is missing, the way to the mode is long and leads nowhere.
+        """
         precision, half = _precision(self.size, prior)
-        return self._fit(precision, half, np.zeros(self.size) if start is None else start, prior, ())
+        return self._fit(precision, half, np.zeros(self.size) if start is None else start, prior, (), least)
 
     @single_thread()
-    def with_heap(self, fit: Fit, bucket: int) -> Fit:
+    def with_heap(self, fit: Fit, bucket: int, least: float = -math.inf) -> Fit:
         """Return the fit in which one more bucket may hold a single heap."""
         before = fit.curvature
         column = before.precision[:, bucket]
         scale = 1.0 + HEAP_VARIANCE * column[bucket]
         precision = before.precision - np.outer(column, column) * (HEAP_VARIANCE / scale)
         half = before.half - 0.5 * math.log(scale)
-        return self._fit(precision, half, fit.theta, fit.prior, (*fit.single, bucket))
+        return self._fit(precision, half, fit.theta, fit.prior, (*fit.single, bucket), least)
 
-    def _fit(self, precision: Floats, half: float, theta: Floats, prior: Prior, single: tuple[int, ...]) -> Fit:
+    def _fit(
+        self, precision: Floats, half: float, theta: Floats, prior: Prior, single: tuple[int, ...], least: float
+    ) -> Fit:
         from scipy.linalg import cho_factor, cho_solve
 
         offset = np.log(prior.points) if prior.points else 0.0
@@ -275,7 +286,8 @@ class Reports:
             slope = score - precision @ theta
             move = cho_solve((factor, True), slope, check_finite=False)
             gain = float(slope @ move)  # twice what a quadratic goal would still gain
-            if gain < ENOUGH or step == 60:
+            volume = half - float(np.log(np.diag(factor)).sum())
+            if gain < ENOUGH or step == 60 or goal + 0.5 * gain + volume < least:
                 break
             length = min(1.0, LARGEST_STEP / float(np.abs(move).max()))
             while True:
@@ -287,8 +299,8 @@ class Reports:
                     break
                 length *= 0.5
             theta, goal = trial, reached
-        evidence = goal + half - float(np.log(np.diag(factor)).sum())
-        return Fit(f, theta, evidence, prior, single, factor, _Curvature(score, information, precision, half))
+        there = score - information @ move  # the slope at the mode, also if the fit was given up before
+        return Fit(f, theta, goal + volume, prior, single, factor, _Curvature(there, information, precision, half))
 
     def _likelihood(self, f: Floats) -> tuple[float, Floats]:
         y = np.asarray(self.channel @ f)

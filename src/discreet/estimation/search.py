@@ -34,6 +34,8 @@ LATTICE_VARIANCES = (0.3, 1.5)
 """Variances of the heaps of a lattice that are tried."""
 ALLOWED = 3.0
 """The roughest random walk that gives up at most this many nats of evidence is what intervals are made with."""
+HOPELESS = 3 * WORSE
+"""A fit that can be expected to stay this many nats worse than the best is not fitted to the end."""
 MOSTLY = 0.5
 """A bucket of which more than this part is a heap may be nothing but a heap."""
 MOST_HEAPS = 8
@@ -56,14 +58,14 @@ class _Search:
         self, prior: Prior, start: Floats | None, lattices: tuple[Lattice, ...] = (), cost: float = 0.0
     ) -> Explanation:
         """Fit with a prior, and with single heaps as long as they pay; keep all of these fits, and return the best."""
-        fit = self.reports.fit(prior, start)
+        fit = self.reports.fit(prior, start, self.best - HOPELESS)
         top = self._keep(fit, lattices, cost)
         for _ in range(MOST_HEAPS):
             gains = fit.heap_gains() - self.prices
             bucket = int(gains.argmax())
             if gains[bucket] < -1.0:
                 break
-            fit = self.reports.with_heap(fit, bucket)
+            fit = self.reports.with_heap(fit, bucket, self.best - HOPELESS)
             more = self._keep(fit, lattices, cost)
             if more.score <= top.score:
                 break
