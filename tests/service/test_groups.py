@@ -5,8 +5,11 @@ import pytest
 from tests.service.running import running
 
 import discreet as dc
+from discreet.advice import people_to_compare
 from discreet.device.client import CollectorError
 from discreet.messages.ids import ticket_group
+from discreet.plans.registry import read_plan
+from discreet.service.forecast import everybody, forecast
 
 HOURS = dc.Interval(0, 100)
 STATES = dc.Categories(["Iowa", "Ohio", "Utah"])
@@ -217,3 +220,32 @@ def test_the_dashboard_shows_small_charts_and_heat_maps(collector):
     shown = panel(collector, campaign)
     assert "Share" in shown
     assert "Iowa – Ohio" in shown
+
+
+FORM = {"kind": "mean", "low": 0, "high": 100, "epsilon": 1, "people": 20_000, "group_labels": "A\nB\n", "by": "public"}
+
+
+def test_the_form_says_what_groups_cost_and_which_difference_is_seen():
+    found = forecast(FORM | {"difference": "5", "group_name": "arm"})
+    plan = read_plan(found["plan"])
+    assert (plan.by.labels, plan.name, plan.private) == (("A", "B"), "arm", False)
+    needed = float(found["groups"]["notes"][1].split("about ")[1].split(" people")[0].replace("\u202f", ""))
+    assert 1 <= needed / people_to_compare(1, 5, domain=dc.Interval(0, 100)) < 1.05  # here for the worst case
+    assert found["margin_value"] == pytest.approx(everybody(FORM | {"people": 10_000})["margin_value"])
+    secret = forecast(FORM | {"by": "secret"})
+    plan = read_plan(secret["plan"])
+    assert plan.private
+    assert secret["margin_value"] == pytest.approx(
+        1.96 * plan.by.size * np.sqrt(plan.design.cost / 20_000) * 50, rel=1e-4
+    )
+    assert "needs about 2.7 times as many people" in secret["groups"]["notes"][0]
+    table = forecast({"kind": "cross-table", "labels": "a\nb", "columns": "c\nd\ne", "epsilon": 1, "people": 1000})
+    assert read_plan(table["plan"]).sizes == (2, 3)
+    assert table["cells"] == 6
+    for change, message in (
+        ({"by": "secret", "kind": "distribution"}, "can be asked for a mean"),
+        ({"difference": "-1"}, "difference must be a positive number"),
+        ({"group_labels": "A"}, "at least 2"),
+    ):
+        with pytest.raises(dc.DiscreetError, match=message):
+            forecast(FORM | change)

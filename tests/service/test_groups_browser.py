@@ -1,7 +1,7 @@
 """Questions by group in a real browser: a public group, an invitation made for one, a secret group, two answers."""
 
 import pytest
-from tests.service.test_browser import answer, browser, complaints, is_shown, picture, press, site, text, until
+from tests.service.test_browser import answer, browser, complaints, is_shown, picture, press, screen, site, text, until
 
 import discreet as dc
 
@@ -109,3 +109,36 @@ def test_two_answers_of_a_table_are_one_report(site, browser):
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
     assert campaign.progress()["n"] == 1
     assert complaints(browser) == []
+
+
+def test_a_campaign_by_group_is_started_from_the_form(site, browser):
+    screen(browser, 1200, 900)
+    browser.get(f"{site.url}/new")
+    until(browser, is_shown("signin"))
+    browser.execute_script(f"document.getElementById('token').value = '{site.token}'")
+    browser.execute_script("document.querySelector('#signin button').click()")
+    until(browser, is_shown("by"))
+    browser.execute_script(
+        """const set = (id, value) => {
+            const field = document.getElementById(id);
+            field.value = value;
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+        };
+        set("title", "Hours");
+        set("by", "secret");
+        set("group_labels", "north\\nsouth\\nwest");
+        set("people", "90000");"""
+    )
+    until(browser, lambda b: "Keeping the group secret" in text(b, "advice"))
+    picture(browser, "group-form")
+    browser.execute_script(
+        """const field = document.getElementById("by");
+        field.value = "public";
+        field.dispatchEvent(new Event("input", { bubbles: true }));"""
+    )
+    until(browser, lambda b: "public groups" in text(b, "advice"))
+    browser.execute_script("document.querySelector('#new button[type=submit]').click()")
+    until(browser, lambda b: "/campaigns/" in b.current_url)
+    (made,) = site.collector().campaigns()
+    assert made["groups"] == [{"group": label, "n": 0} for label in ("north", "south", "west")]
+    assert all("401" in one for one in complaints(browser))  # before signing in

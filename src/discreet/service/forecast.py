@@ -14,6 +14,7 @@ from discreet.plans.registry import read_plan
 from discreet.plans.simulate import simulate
 from discreet.service import charts
 from discreet.service.drawings import shown
+from discreet.service.group_forecast import by_group, crossed, lines
 
 TWO_ROUNDS = "in two rounds"
 """What the form calls the best method within two rounds."""
@@ -27,11 +28,21 @@ def sure(epsilon: float) -> float:
 
 
 def forecast(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the plan that a form describes and the error to expect from it.
+    """Return the plan that a form describes and the error to expect from it: of everybody, by group, or of a table."""
+    epsilon, people = _real(given, "epsilon"), int(_real(given, "people"))
+    if given.get("kind") == "cross-table":
+        found = crossed(given, epsilon, people)
+    else:
+        found = everybody(given) if given.get("by", "none") in ("", "none") else by_group(given, everybody)
+    return {"groups": None, "sure": charts.percent(sure(epsilon), 0)} | found
+
+
+def everybody(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan and the error to expect of a question that everybody is asked.
 
     Examples
     --------
-    >>> found = forecast({"kind": "mean", "low": 0, "high": 100, "epsilon": 1, "people": 1000})
+    >>> found = everybody({"kind": "mean", "low": 0, "high": 100, "epsilon": 1, "people": 1000})
     >>> found["plan"]["question"], found["options"][0]["method"], found["margin"]
     ('mean', 'minimax', '6.4')
     """
@@ -40,8 +51,7 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
         raise DiscreetError(f"expected answers must be a whole number from 1, not {people}")
     kind, method = str(given.get("kind", "")), str(given.get("method") or "auto")
     if kind == "frequency":
-        labels = [line.strip() for line in str(given.get("labels", "")).splitlines() if line.strip()]
-        domain: Interval | Categories = Categories(labels)
+        domain: Interval | Categories = Categories(lines(given.get("labels")))
     elif kind in ("mean", "distribution", "quantile"):
         domain = Interval(_real(given, "low"), _real(given, "high"))
     else:
@@ -51,7 +61,6 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
         "kind": kind,
         "people": people,
         "epsilon": epsilon,
-        "sure": charts.percent(sure(epsilon), 0),
         "options": [],
         "is_rehearsed": False,
         "second_round": "",
@@ -116,6 +125,7 @@ def _ranked(ranked: Advice, chosen: str) -> dict[str, Any]:
     top = max(option.margin for option in listed)
     return {
         "margin": say(best.margin),
+        "margin_value": best.margin,
         "without": say(without),
         "useless": is_share and best.margin > 0.25,
         "options": [
@@ -144,11 +154,12 @@ def _rehearsed(values: dict[str, Any], learn: dict[str, Any], domain: Interval, 
     for one in (plan, read_plan(values)) if learn and plan.question == "mean" else (plan,):
         answer = simulate(one, held, seed=1, people=people)
         low, high = np.asarray(answer.interval)
-        margins.append(charts.number(float(high - low) / 2, float(high - low) / 2))
+        margins.append(float(high - low) / 2)
     return {
         "plan": plan.to_dict(),
-        "margin": margins[0],
-        "unlearnt": margins[1] if len(margins) > 1 else "",
+        "margin": charts.number(margins[0], margins[0]),
+        "margin_value": margins[0],
+        "unlearnt": charts.number(margins[1], margins[1]) if len(margins) > 1 else "",
         "is_rehearsed": True,
         "is_range_unknown": bool(learn),
         "useless": False,
@@ -162,5 +173,12 @@ def _simulated(plan: Any, people: int) -> dict[str, Any]:
     places = np.array([bell.inv_cdf((i + 0.5) / simulated) for i in range(simulated)])
     part = 1.0 if plan.learnt is None else 0.1
     values = plan.domain.low + part * plan.domain.width * np.clip(places, 0.0, 1.0)
-    found = shown(simulate(plan, values, seed=1))
-    return {"example": found, "simulated": simulated, "margin": found["summary"][0]["margin"], "useless": False}
+    answer = simulate(plan, values, seed=1)
+    found = shown(answer)
+    return {
+        "example": found,
+        "simulated": simulated,
+        "margin": found["summary"][0]["margin"],
+        "margin_value": answer.mean.margin,
+        "useless": False,
+    }

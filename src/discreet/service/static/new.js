@@ -24,9 +24,10 @@ async function advise() {
 }
 
 function changed() {
-  const { kind, epsilon, admission } = values();
+  const { kind, by, epsilon, admission } = values();
   $("epsilon-shown").textContent = epsilon;
   form.querySelectorAll("[data-for]").forEach((part) => (part.hidden = !part.dataset.for.split(" ").includes(kind)));
+  form.querySelectorAll("[data-by]").forEach((part) => (part.hidden = !part.dataset.by.split(" ").includes(by)));
   form.querySelectorAll("[data-admission]").forEach((part) => (part.hidden = part.dataset.admission !== admission));
   clearTimeout(timer);
   timer = setTimeout(advise, 250);
