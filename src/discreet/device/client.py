@@ -64,6 +64,10 @@ class Collector(Connection):
         people: int | None = None,
         admission: str = "issued",
         public_results: bool = False,
+        consent: str = "",
+        contact: str = "",
+        unit: str = "",
+        language: str = "",
     ) -> "Campaign":
         """Start a campaign; needs the token of an administrator.
 
@@ -83,12 +87,22 @@ class Collector(Connection):
             Who may answer: "open", "issued" or "invited"; see `discreet.messages.ids`.
         public_results : bool
             Whether anyone may see the answer.
+        consent : str
+            What people must agree to before they answer.
+        contact : str
+            Whom people can ask, such as an e-mail address.
+        unit : str
+            Of the numbers that people answer, such as minutes.
+        language : str
+            Of the answer page: "ar", "de", "en", "es" or "fr"; that of the browser unless given.
         """
         values = plan.to_dict() if isinstance(plan, Plan) else plan
         days = {name: str(day) for name, day in (("opens", opens), ("closes", closes)) if day is not None}
         counts = {name: n for name, n in (("minimum", minimum), ("participants", people)) if n is not None}
         fields = {"plan": values, "title": title, "question": question} | days | counts
         fields |= {"admission": admission, "public_results": public_results}
+        words = {"consent": consent, "contact": contact, "unit": unit, "language": language}
+        fields |= {name: text for name, text in words.items() if text}
         return Campaign(self, self.post("/api/campaigns", fields)["id"])
 
     def campaigns(self) -> list[dict[str, Any]]:

@@ -1,33 +1,67 @@
-"""Who may call an endpoint: administrators by bearer token, and everybody where results are public."""
+"""Who may call an endpoint: administrators by bearer token and role, and everybody where results are public."""
 
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
 
-from discreet.service.errors import Unauthorized
+from discreet.service.errors import Forbidden, Unauthorized
 from discreet.service.runtime import Service
+from discreet.service.tokens import Administrator
 
 Identifier = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="The campaign's id, 32 hexadecimal digits.")]
 Authorization = Annotated[str | None, Header()]
 
 
-def authorize(request: Request, authorization: Authorization = None) -> None:
-    """Refuse a request without a valid token."""
+def signed_in(request: Request, authorization: Authorization = None) -> Administrator:
+    """Return who sent a request; refuse one without a valid token."""
     service: Service = request.app.state.service
     kind, _, token = (authorization or "").partition(" ")
     token = token.strip() if kind.lower() == "bearer" else ""
-    if not token or not token.isascii() or not service.store.knows_token(token):
+    found = None
+    if token and token.isascii():
+        found = service.store.administrator(token, service.settings.today())
+    if found is None:
         raise Unauthorized("this needs a bearer token of the collector's administrators")
+    return found
 
 
-def is_administrator(request: Request, identifier: Identifier, authorization: Authorization = None) -> bool:
-    """Whether the visitor is an administrator; without a token, one may look where results are public."""
+SignedIn = Annotated[Administrator, Depends(signed_in)]
+
+
+def _with_role(role: str, who: Administrator) -> Administrator:
+    if who.campaign is not None:
+        raise Forbidden("this link opens the results of one campaign, and nothing else")
+    if not who.may(role):
+        raise Forbidden(f"this needs the role {role}, but {who.name} has the role {who.role}")
+    return who
+
+
+def viewer(who: SignedIn) -> Administrator:
+    """Return an administrator who may look at everything."""
+    return _with_role("viewer", who)
+
+
+def editor(who: SignedIn) -> Administrator:
+    """Return an administrator who may change campaigns."""
+    return _with_role("editor", who)
+
+
+def owner(who: SignedIn) -> Administrator:
+    """Return an administrator who may delete campaigns and manage administrators."""
+    return _with_role("owner", who)
+
+
+def reader(request: Request, identifier: Identifier, authorization: Authorization = None) -> Administrator | None:
+    """Return who looks at a campaign's results; None for a visitor without a token where results are public."""
     service: Service = request.app.state.service
-    row = service.store.campaign(bytes.fromhex(identifier))
+    key = bytes.fromhex(identifier)
+    row = service.store.campaign(key)
     if row is not None and row["public_results"] and not authorization:
-        return False
-    authorize(request, authorization)
-    return True
+        return None
+    who = signed_in(request, authorization)
+    if not who.may_see(key):
+        raise Forbidden("this link opens the results of another campaign")
+    return who
 
 
 def may_see_results(request: Request, identifier: Identifier, authorization: Authorization = None) -> None:
@@ -35,8 +69,11 @@ def may_see_results(request: Request, identifier: Identifier, authorization: Aut
     service: Service = request.app.state.service
     row = service.store.campaign(bytes.fromhex(identifier))
     if row is None or not row["public_results"]:
-        authorize(request, authorization)
+        reader(request, identifier, authorization)
 
 
-ADMINISTRATOR = Depends(authorize)
+Viewer = Annotated[Administrator, Depends(viewer)]
+Editor = Annotated[Administrator, Depends(editor)]
+Owner = Annotated[Administrator, Depends(owner)]
+Reader = Annotated[Administrator | None, Depends(reader)]
 RESULTS = Depends(may_see_results)

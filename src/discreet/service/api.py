@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Path, Query
+from fastapi import FastAPI, Query
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
 from discreet import __version__
@@ -10,22 +10,22 @@ from discreet.errors import DiscreetError
 from discreet.messages.rounds import write_round
 from discreet.messages.uploads import Upload
 from discreet.plans.registry import read_plan
-from discreet.service.access import ADMINISTRATOR, RESULTS, Identifier
+from discreet.service.access import RESULTS, Editor, Identifier, Owner, Viewer
 from discreet.service.bodies import (
     CampaignChange,
     JsonUpload,
     NewCampaign,
     NewGroups,
-    NewToken,
     PlanOnly,
     Some,
     Tickets,
 )
-from discreet.service.errors import Conflict, Missing, Refused
-from discreet.service.exports import FORMATS, export
+from discreet.service.errors import Conflict, Refused
+from discreet.service.exports import FORMATS, answer_file, export
 from discreet.service.gate import answer
 from discreet.service.openapi import responses
-from discreet.service.results import early, plain
+from discreet.service.people import for_owners
+from discreet.service.results import Withheld, early, plain
 from discreet.service.runtime import Service
 from discreet.service.writer import STATUSES
 
@@ -40,6 +40,7 @@ def add_endpoints(app: FastAPI, service: Service) -> None:
     for_people(app, service)
     for_administrators(app, service)
     for_viewers(app, service)
+    for_owners(app, service)
 
 
 def operations(app: FastAPI, service: Service) -> None:
@@ -95,25 +96,26 @@ def for_people(app: FastAPI, service: Service) -> None:
 
 def for_administrators(app: FastAPI, service: Service) -> None:
     """Add what administrators call."""
-    campaigns, store = service.campaigns, service.store
-    guarded: dict[str, Any] = {"tags": ["administration"], "dependencies": [ADMINISTRATOR]}
+    campaigns, note = service.campaigns, service.store.note
+    guarded: dict[str, Any] = {"tags": ["administration"]}
 
-    @app.get("/api/campaigns", responses=responses(401), **guarded)
-    def listed() -> Json:
+    @app.get("/api/campaigns", responses=responses(401, 403), **guarded)
+    def listed(who: Viewer) -> Json:
         """List all campaigns with their progress."""
         return {"campaigns": campaigns.listed()}
 
-    @app.post("/api/campaigns", status_code=201, responses=responses(401), **guarded)
-    def create(new: NewCampaign) -> Json:
+    @app.post("/api/campaigns", status_code=201, responses=responses(401, 403), **guarded)
+    def create(new: NewCampaign, who: Editor) -> Json:
         """Start a campaign. Its first round opens at once, or on the day given by ``opens``."""
         try:
             identifier = campaigns.create(**new.model_dump())
         except _PLAN_ERRORS as error:
             raise _plan_error(error) from error
+        note(who, "started", identifier, new.title)
         return campaigns.progress(identifier)
 
-    @app.post("/api/plan", responses=responses(401), **guarded)
-    def look_at_plan(given: PlanOnly) -> Json:
+    @app.post("/api/plan", responses=responses(401, 403), **guarded)
+    def look_at_plan(given: PlanOnly, who: Viewer) -> Json:
         """Check a plan and describe its first round without starting a campaign."""
         try:
             plan = read_plan(given.plan)
@@ -124,60 +126,52 @@ def for_administrators(app: FastAPI, service: Service) -> None:
             raise _plan_error(error) from error
         return {"plan": plain(plan.to_dict()), "round": document, "mechanisms": plain(described)}
 
-    @app.patch("/api/campaigns/{identifier}", responses=responses(401, 404), **guarded)
-    def change(identifier: Identifier, changes: CampaignChange) -> Json:
-        """Change title, question, dates, minimum or whether results are public."""
+    @app.patch("/api/campaigns/{identifier}", responses=responses(401, 403, 404), **guarded)
+    def change(identifier: Identifier, changes: CampaignChange, who: Editor) -> Json:
+        """Change words, dates, minimum, language, whether results are public or the campaign is archived."""
         given = changes.model_dump(exclude_unset=True)
-        for name in ("title", "question", "minimum", "public_results"):
-            if name in given and given[name] is None:
+        for name, value in given.items():
+            if value is None and name not in ("opens", "closes"):
                 raise DiscreetError(f"{name} must not be null; leave it out to keep it")
         campaigns.change(bytes.fromhex(identifier), given)
+        note(who, "changed", bytes.fromhex(identifier), ", ".join(sorted(given)))
         return campaigns.progress(bytes.fromhex(identifier))
 
-    @app.delete("/api/campaigns/{identifier}", responses=responses(401, 404), **guarded)
-    def delete(identifier: Identifier) -> Json:
+    @app.delete("/api/campaigns/{identifier}", responses=responses(401, 403, 404), **guarded)
+    def delete(identifier: Identifier, who: Owner) -> Json:
         """Delete a campaign with all its reports."""
+        title = campaigns.find(bytes.fromhex(identifier))["title"]
         campaigns.delete(bytes.fromhex(identifier))
+        note(who, "deleted", bytes.fromhex(identifier), title)
         return {"deleted": identifier}
 
-    @app.post("/api/campaigns/{identifier}/close", responses=responses(401, 404, 409), **guarded)
-    def close(identifier: Identifier) -> Json:
+    @app.post("/api/campaigns/{identifier}/close", responses=responses(401, 403, 404, 409), **guarded)
+    def close(identifier: Identifier, who: Editor) -> Json:
         """Close the open round; the plan's next round opens, or the campaign is finished."""
         campaigns.close(bytes.fromhex(identifier))
+        note(who, "closed a round", bytes.fromhex(identifier))
         return campaigns.progress(bytes.fromhex(identifier))
 
-    @app.post("/api/campaigns/{identifier}/tickets", responses=responses(401, 404, 409), **guarded)
-    def tickets(identifier: Identifier, wanted: Tickets) -> Json:
+    @app.post("/api/campaigns/{identifier}/tickets", responses=responses(401, 403, 404, 409), **guarded)
+    def tickets(identifier: Identifier, wanted: Tickets, who: Editor) -> Json:
         """Make one-time invitation tickets (admission: invited); they cannot be shown again."""
-        return {"tickets": campaigns.invite(bytes.fromhex(identifier), wanted.count, wanted.group)}
+        made = campaigns.invite(bytes.fromhex(identifier), wanted.count, wanted.group)
+        note(who, "made invitations", bytes.fromhex(identifier), str(wanted.count))
+        return {"tickets": made}
 
-    @app.post("/api/campaigns/{identifier}/groups", responses=responses(401, 404, 409), **guarded)
-    def add_groups(identifier: Identifier, new: NewGroups) -> Json:
+    @app.post("/api/campaigns/{identifier}/groups", responses=responses(401, 403, 404, 409), **guarded)
+    def add_groups(identifier: Identifier, new: NewGroups, who: Editor) -> Json:
         """Add public groups to a campaign by group. Its link changes, because it announces another list of groups."""
         campaigns.add_groups(bytes.fromhex(identifier), new.labels)
+        note(who, "added groups", bytes.fromhex(identifier), str(len(new.labels)))
         return campaigns.progress(bytes.fromhex(identifier))
 
-    @app.post("/api/campaigns/{identifier}/rebuild", responses=responses(401, 404), **guarded)
-    def rebuild(identifier: Identifier) -> Json:
+    @app.post("/api/campaigns/{identifier}/rebuild", responses=responses(401, 403, 404), **guarded)
+    def rebuild(identifier: Identifier, who: Editor) -> Json:
         """Count all stored reports again and replace the tallies."""
-        return {"rounds": campaigns.rebuild(bytes.fromhex(identifier))}
-
-    @app.get("/api/tokens", responses=responses(401), **guarded)
-    def tokens() -> Json:
-        """List the names of the administrators' tokens."""
-        return {"tokens": [row | {"created": row["created"].isoformat()} for row in store.tokens()]}
-
-    @app.post("/api/tokens", status_code=201, responses=responses(401), **guarded)
-    def new_token(new: NewToken) -> Json:
-        """Make a token; it cannot be shown again."""
-        return {"token": store.new_token(new.name, service.settings.today())}
-
-    @app.delete("/api/tokens/{name}", responses=responses(401, 404), **guarded)
-    def drop_token(name: Annotated[str, Path(pattern="^[0-9a-f]{8}$")]) -> Json:
-        """Delete a token."""
-        if not store.drop_token(name):
-            raise Missing("there is no such token")
-        return {"deleted": name}
+        counted = campaigns.rebuild(bytes.fromhex(identifier))
+        note(who, "counted again", bytes.fromhex(identifier))
+        return {"rounds": counted}
 
 
 def for_viewers(app: FastAPI, service: Service) -> None:
@@ -185,17 +179,17 @@ def for_viewers(app: FastAPI, service: Service) -> None:
     campaigns, results = service.campaigns, service.results
     guarded: dict[str, Any] = {"tags": ["results"], "dependencies": [RESULTS]}
 
-    @app.get("/api/campaigns/{identifier}/progress", responses=responses(401, 404), **guarded)
+    @app.get("/api/campaigns/{identifier}/progress", responses=responses(401, 403, 404), **guarded)
     def progress(identifier: Identifier) -> Json:
         """Return rounds, counts, targets and reports per day."""
         return campaigns.progress(bytes.fromhex(identifier))
 
-    @app.get("/api/campaigns/{identifier}/tally", responses=responses(401, 404), **guarded)
+    @app.get("/api/campaigns/{identifier}/tally", responses=responses(401, 403, 404), **guarded)
     def tally(identifier: Identifier) -> Json:
         """Return the live tallies, or why they are withheld."""
         return results.tally(bytes.fromhex(identifier))
 
-    @app.get("/api/campaigns/{identifier}/estimate", responses=responses(401, 404), **guarded)
+    @app.get("/api/campaigns/{identifier}/estimate", responses=responses(401, 403, 404), **guarded)
     def estimate(identifier: Identifier) -> Json:
         """Return the estimate with its interval, or why it is withheld.
 
@@ -204,20 +198,37 @@ def for_viewers(app: FastAPI, service: Service) -> None:
         """
         return results.estimate(bytes.fromhex(identifier))
 
-    @app.get("/api/campaigns/{identifier}/fit", responses=responses(401, 404), **guarded)
+    @app.get("/api/campaigns/{identifier}/fit", responses=responses(401, 403, 404), **guarded)
     def fit(identifier: Identifier) -> Json:
         """Return whether some distribution of answers explains the reports (the manipulation alarm)."""
         return results.fit(bytes.fromhex(identifier))
 
     @app.get(
+        "/api/campaigns/{identifier}/results",
+        responses=responses(401, 403, 404, 409),
+        response_class=Response,
+        **guarded,
+    )
+    def results_file(
+        identifier: Identifier, form: Annotated[Literal["csv", "parquet"], Query(alias="format")] = "csv"
+    ) -> Response:
+        """Return the answer as a table for spreadsheets: one row per number, with its interval."""
+        answer = results.answer(bytes.fromhex(identifier))
+        if isinstance(answer, Withheld):
+            raise Conflict(answer.reason)
+        name = f'attachment; filename="{identifier[:8]}-results.{form}"'
+        return Response(answer_file(answer, form), media_type=FORMATS[form], headers={"Content-Disposition": name})
+
+    @app.get(
         "/api/campaigns/{identifier}/export",
-        responses=responses(401, 404, 409),
+        responses=responses(401, 403, 404, 409),
         response_class=StreamingResponse,
         tags=["administration"],
-        dependencies=[ADMINISTRATOR],
     )
     def exported(
-        identifier: Identifier, form: Annotated[Literal["csv", "json", "parquet"], Query(alias="format")] = "csv"
+        identifier: Identifier,
+        who: Editor,
+        form: Annotated[Literal["csv", "json", "parquet"], Query(alias="format")] = "csv",
     ) -> StreamingResponse:
         """Return all stored reports: round, channel, id and packed report."""
         key = bytes.fromhex(identifier)
@@ -227,6 +238,7 @@ def for_viewers(app: FastAPI, service: Service) -> None:
             raise Conflict(early(row, n).reason)
         name = f'attachment; filename="{identifier}.{form}"'
         stream = export(service.store, key, form, results.small(key))
+        service.store.note(who, "exported reports", key, form)
         return StreamingResponse(stream, media_type=FORMATS[form], headers={"Content-Disposition": name})
 
 

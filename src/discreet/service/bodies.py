@@ -28,6 +28,8 @@ def _clean_values(values: dict[str, Any]) -> dict[str, Any]:
 
 
 Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
+Short = Annotated[str, Field(max_length=200), AfterValidator(_clean)]
+Language = Literal["", "ar", "de", "en", "es", "fr"]
 Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_clean)]
 PlanValues = Annotated[
     dict[str, Any],
@@ -54,6 +56,10 @@ class NewCampaign(_Body):
     people: Annotated[Count | None, Field(alias="participants", description="Expected people.")] = None
     admission: Literal["open", "issued", "invited"] = "issued"
     public_results: bool = False
+    consent: Annotated[Text, Field(description="What people must agree to before they answer; empty for nothing.")] = ""
+    contact: Annotated[Short, Field(description="Whom people can ask, such as an e-mail address.")] = ""
+    unit: Annotated[Short, Field(description="Of the numbers that people answer, such as minutes.")] = ""
+    language: Annotated[Language, Field(description="Of the answer page; empty for that of the browser.")] = ""
 
 
 class CampaignChange(_Body):
@@ -65,6 +71,11 @@ class CampaignChange(_Body):
     closes: datetime.date | None = None
     minimum: Count | None = None
     public_results: bool | None = None
+    consent: Text | None = None
+    contact: Short | None = None
+    unit: Short | None = None
+    language: Language | None = None
+    archived: bool | None = None
 
 
 class PlanOnly(_Body):
@@ -92,9 +103,18 @@ class NewGroups(_Body):
 
 
 class NewToken(_Body):
-    """A token to make."""
+    """A token to make for an administrator."""
 
     name: Title
+    role: Literal["viewer", "editor", "owner"] = "owner"
+    expires: Annotated[datetime.date | None, Field(description="The last day on which it works.")] = None
+
+
+class NewLink(_Body):
+    """A link to make that opens the results of one campaign."""
+
+    name: Title = "results link"
+    expires: Annotated[datetime.date | None, Field(description="The last day on which it works.")] = None
 
 
 class JsonReport(_Body):

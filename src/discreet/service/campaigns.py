@@ -61,6 +61,10 @@ class Campaigns:
         people: int | None = None,
         admission: str = "issued",
         public_results: bool = False,
+        consent: str = "",
+        contact: str = "",
+        unit: str = "",
+        language: str = "",
     ) -> bytes:
         """Start a campaign, open its first round, and return its id."""
         check_dates(opens, closes)
@@ -85,6 +89,11 @@ class Campaigns:
             "finished": False,
             "secret": system_entropy().read(32),
             "created": self.settings.today(),
+            "consent": consent,
+            "contact": contact,
+            "unit": unit,
+            "language": language,
+            "archived": False,
         }
         self.store.add_campaign(values, document_of(first), target_of(first, people))
         return identifier
@@ -94,7 +103,7 @@ class Campaigns:
         return find(self.store, identifier)
 
     def change(self, identifier: bytes, values: dict[str, Any]) -> None:
-        """Change title, question, dates, minimum or whether results are public."""
+        """Change words, dates, minimum, language, whether results are public or the campaign is archived."""
         row = self.find(identifier)
         check_dates(values.get("opens", row["opens"]), values.get("closes", row["closes"]))
         if values:
@@ -202,6 +211,7 @@ class Campaigns:
             "minimum": row["minimum"],
             "admission": row["admission"],
             "public_results": row["public_results"],
+            **{name: row[name] for name in ("consent", "contact", "unit", "language")},
             "epsilon": plan.epsilon,
             "method": plan.method,
             "plan": json.loads(row["plan"]),
@@ -263,6 +273,7 @@ class Campaigns:
         return self.public(row) | {
             "n": sum(int(one["n"]) for one in rounds),
             "participants": row["participants"],
+            "archived": row["archived"],
             "groups": self._groups(row, rounds),
             "rounds": [
                 _listed_round(row, one)

@@ -15,6 +15,12 @@ class Unauthorized(ServiceError):
     status = 401
 
 
+class Forbidden(ServiceError):
+    """A request of an administrator whose role does not allow it."""
+
+    status = 403
+
+
 class Missing(ServiceError):
     """There is no such campaign, round or token."""
 

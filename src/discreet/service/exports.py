@@ -1,4 +1,4 @@
-"""Exports: stored reports as CSV, JSON lines or Parquet, streamed in blocks."""
+"""Exports: stored reports as CSV, JSON lines or Parquet, streamed in blocks; answers as tables for spreadsheets."""
 
 import csv
 import io
@@ -10,6 +10,7 @@ import numpy as np
 
 from discreet.extras import require
 from discreet.messages.uploads import lead
+from discreet.plans.answers import Answer
 from discreet.plans.base import Round
 from discreet.service.asked import Asked
 from discreet.service.store import Store
@@ -55,6 +56,50 @@ def export(store: Store, identifier: bytes, form: str, hidden: frozenset[str] = 
     """Return all reports of a campaign in one of `FORMATS`, but for those of hidden channels."""
     writer = {"csv": _csv, "json": _lines, "parquet": _parquet}[form]
     return writer(blocks(store, identifier, hidden))
+
+
+def answer_file(answer: Answer, form: str) -> bytes:
+    """Return an answer as a CSV or Parquet file: its rows, with intervals in two columns."""
+    rows = [_flat(row) for row in answer.rows()]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if form == "csv":
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(names)
+        writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+        return ("\ufeff" + text.getvalue()).encode()  # spreadsheets take the mark for UTF-8
+    pyarrow = require("pyarrow", "dataframes", "An export to Parquet")
+    parquet = require("pyarrow.parquet", "dataframes", "An export to Parquet")
+    sink = io.BytesIO()
+    columns = {name: _column([row.get(name) for row in rows]) for name in names}
+    parquet.write_table(pyarrow.table(columns), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row in which an interval has two columns and nothing is nested."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, (list, tuple)) and len(value) == 2:
+            found |= {f"{name}_low": value[0], f"{name}_high": value[1]}
+        elif isinstance(value, np.generic):
+            found[name] = value.item()
+        else:
+            is_plain = value is None or isinstance(value, (str, bool, int, float))
+            found[name] = value if is_plain else str(value)
+    return found
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula."""
+    is_risky = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_risky else value
+
+
+def _column(values: list[Any]) -> list[Any]:
+    """Return a column of one type: numbers, or text if not all are numbers."""
+    kind = float if all(isinstance(value, (int, float, type(None))) for value in values) else str
+    return [None if value is None else kind(value) for value in values]
 
 
 def _csv(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:

@@ -11,6 +11,7 @@ from discreet.service.gate import UPLOAD_PATH
 _MEANING = {
     400: "The request does not follow the wire format.",
     401: "A valid bearer token is needed.",
+    403: "The administrator's role does not allow this.",
     404: "There is no such campaign.",
     408: "The body arrived too slowly.",
     409: "The campaign's state does not allow this.",

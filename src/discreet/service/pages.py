@@ -10,7 +10,7 @@ each (`served`).
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import Body, Depends, FastAPI
+from fastapi import Body, FastAPI
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -19,10 +19,11 @@ from starlette.staticfiles import StaticFiles
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service import served, views
-from discreet.service.access import ADMINISTRATOR, Identifier, is_administrator
+from discreet.service.access import Editor, Identifier, Reader, Viewer
 from discreet.service.errors import Missing
 from discreet.service.forecast import forecast
 from discreet.service.runtime import Service
+from discreet.service.tokens import Administrator
 from discreet.text import THIN_SPACE, thousands
 
 
@@ -82,19 +83,19 @@ def mount(app: FastAPI, service: Service) -> None:
             return page("missing.html", 404)
         return HTMLResponse(served.answer_page(), headers={"Content-Security-Policy": served.policy()})
 
-    @app.get("/pages/campaigns", dependencies=[ADMINISTRATOR], **hidden)
-    def listed() -> Response:
+    @app.get("/pages/campaigns", **hidden)
+    def listed(who: Viewer) -> Response:
         """The list of campaigns, a piece of the dashboard."""
         return page("_campaigns.html", campaigns=campaigns.listed())
 
     @app.get("/pages/campaigns/{identifier}", **hidden)
-    def panel(identifier: Identifier, is_ours: Annotated[bool, Depends(is_administrator)]) -> Response:
+    def panel(identifier: Identifier, who: Reader) -> Response:
         """The live part of a campaign's dashboard."""
         found = views.campaign(campaigns, service.results, bytes.fromhex(identifier))
-        return page("_campaign.html", campaign=found, is_administrator=is_ours)
+        return page("_campaign.html", campaign=found, **_allowed(who))
 
-    @app.post("/pages/advice", dependencies=[ADMINISTRATOR], **hidden)
-    def expected(given: Annotated[dict[str, Any], Body()]) -> Response:
+    @app.post("/pages/advice", **hidden)
+    def expected(given: Annotated[dict[str, Any], Body()], who: Editor) -> Response:
         """What to expect from the campaign that a form describes, even if it is not yet complete."""
         try:
             return page("_advice.html", advice=forecast(given))
@@ -103,3 +104,8 @@ def mount(app: FastAPI, service: Service) -> None:
 
     app.mount("/static/client", Files(directory=served.client_folder()), name="client")
     app.mount("/static", Files(directory=served.STATIC), name="static")
+
+
+def _allowed(who: Administrator | None) -> dict[str, bool]:
+    """Return what a page offers to whoever looks at it."""
+    return {"may_edit": who is not None and who.may("editor"), "may_own": who is not None and who.may("owner")}

@@ -37,6 +37,11 @@ campaigns = Table(
     Column("finished", Boolean, nullable=False),
     Column("secret", LargeBinary(32), nullable=False),
     Column("created", Date, nullable=False),
+    Column("consent", Text, nullable=False),
+    Column("contact", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("language", String(8), nullable=False),
+    Column("archived", Boolean, nullable=False),
 )
 
 rounds = Table(
@@ -94,4 +99,19 @@ tokens = Table(
     Column("name", Text, nullable=False),
     Column("hash", LargeBinary(32), nullable=False),
     Column("created", Date, nullable=False),
+    Column("role", String(8), nullable=False),
+    Column("expires", Date),
+    Column("campaign", LargeBinary(16)),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", String(20), nullable=False),
+    Column("who", Text, nullable=False),
+    Column("token", String(16), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("campaign", LargeBinary(16)),
+    Column("detail", Text, nullable=False),
 )

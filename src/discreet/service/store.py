@@ -3,9 +3,6 @@
 What is written in one transaction is durable when the method returns, or did not happen. `intake` stores reports.
 """
 
-import datetime
-import hashlib
-import hmac
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,9 +16,9 @@ from discreet.arrays import Bytes
 from discreet.messages.ids import ID_BYTES
 from discreet.service import log, schema
 from discreet.service.asked import Asked, all_tallies
-from discreet.service.database import Database
 from discreet.service.errors import StoreBusy
 from discreet.service.known import Known, distinct, prefixes
+from discreet.service.tokens import Tokens
 from discreet.tallies import Tally
 
 _STEP = 1_000_000
@@ -30,51 +27,14 @@ _BLOCK = 50_000
 """How many reports are handed on at once."""
 
 
-class Store(Database):
+class Store(Tokens):
     """What a collector keeps; see `Database` for the parameters."""
 
     def __init__(self, database: str, *, lock_seconds: float = 5.0) -> None:
         super().__init__(database, lock_seconds=lock_seconds)
         self.worker = secrets.randbits(62)
 
-    # -- tokens and tickets -------------------------------------------------------------------------------
-
-    def new_token(self, name: str, today: datetime.date) -> str:
-        """Make a bearer token for administration; only its hash is stored, so it cannot be shown again.
-
-        A token holds 256 random bits, so a fast hash of it is safe.
-        """
-        identifier, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
-        with self.write() as connection:
-            connection.execute(
-                sa.insert(schema.tokens).values(id=identifier, name=name, hash=_hash(secret), created=today)
-            )
-        return f"dct-{identifier}-{secret}"
-
-    def knows_token(self, token: str) -> bool:
-        """Whether a bearer token is known; compared in constant time."""
-        kind, _, rest = token.partition("-")
-        identifier, _, secret = rest.partition("-")
-        if kind != "dct" or not identifier.isalnum() or len(identifier) > 16:
-            return False
-        with self.read() as connection:
-            found = connection.execute(
-                sa.select(schema.tokens.c.hash).where(schema.tokens.c.id == identifier)
-            ).scalar_one_or_none()
-        return hmac.compare_digest(found or bytes(32), _hash(secret)) and found is not None
-
-    def tokens(self) -> list[dict[str, Any]]:
-        """Return the names of all tokens."""
-        columns = schema.tokens.c
-        with self.read() as connection:
-            rows = connection.execute(sa.select(columns.id, columns.name, columns.created).order_by(columns.id))
-            return [dict(row) for row in rows.mappings()]
-
-    def drop_token(self, identifier: str) -> bool:
-        """Delete a token; return whether there was one."""
-        with self.write() as connection:
-            done = connection.execute(sa.delete(schema.tokens).where(schema.tokens.c.id == identifier))
-            return done.rowcount > 0
+    # -- tickets ------------------------------------------------------------------------------------------
 
     def add_tickets(self, campaign: bytes, ids: list[bytes]) -> None:
         """Store the report ids of new invitation tickets, which are hashes of the tickets."""
@@ -250,7 +210,3 @@ class Store(Database):
                 values = {"round": identifier, "channel": index, "worker": 0, "n": tally.n, "data": tally.to_bytes()}
                 connection.execute(sa.insert(schema.tallies).values(**values))
         return asked.people(sum(tally.n for tally in merged.values()))
-
-
-def _hash(secret: str) -> bytes:
-    return hashlib.sha256(b"discreet token" + secret.encode()).digest()
