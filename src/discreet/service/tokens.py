@@ -82,9 +82,7 @@ class Tokens(Database):
         identifier, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         values = {"id": identifier, "name": name, "hash": _hash(secret), "created": today}
         with self.write() as connection:
-            connection.execute(
-                sa.insert(schema.tokens).values(**values, role=role, expires=expires, campaign=campaign)
-            )
+            connection.execute(sa.insert(schema.tokens).values(**values, role=role, expires=expires, campaign=campaign))
         return f"dct-{identifier}-{secret}"
 
     def administrator(self, token: str, today: datetime.date) -> Administrator | None:
@@ -115,7 +113,9 @@ class Tokens(Database):
         if not found:
             raise Missing("there is no such token")
         if len(found) > 1:
-            raise Conflict(f"{len(found)} tokens have this name; use one of the ids {listed(row['id'] for row in found)}")
+            raise Conflict(
+                f"{len(found)} tokens have this name; use one of the ids {listed(row['id'] for row in found)}"
+            )
         return found[0]
 
     def drop_token(self, name: str) -> dict[str, Any]:

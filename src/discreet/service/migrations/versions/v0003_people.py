@@ -1,4 +1,4 @@
-"""Roles, expiry and one campaign for tokens; the log of administrators; consent, contact, unit, language and archive."""
+"""Roles, expiry and one campaign for tokens; a log of administrators; words, language and archive of campaigns."""
 
 import sqlalchemy as sa
 from alembic import op
