@@ -16,6 +16,8 @@ for entry in entries().values():
     m = entry.build(1.0, **{need: given[need] for need in entry.needs})
     x = np.linspace(-1, 1, 100) if isinstance(m, dc.Numeric) else np.arange(100) % 20
     tally = m.tally(m.privatize(x))
+    singles = m.tally(np.array([m.one(v) for v in x.tolist()]))
+    assert singles.n == tally.n
     if isinstance(m, dc.Oracle):
         m.support_counts(tally)
     assert m.certificate.holds and dc.Mechanism.from_json(m.to_json()) == m

@@ -1,4 +1,4 @@
-"""The check that all samplers of a mechanism agree: one report, a plain batch and a compiled batch.
+"""The check that all samplers of a mechanism agree: one report, one from stock, a plain batch and a compiled batch.
 
 A fault that strikes once in a thousand reports needs many reports to be seen, and a fault at the end of a range may
 need one particular word. So at least `ROWS` reports are compared, as far as the time allows, and rows of *edge words*:
@@ -76,12 +76,26 @@ def _compare(mechanism: Mechanism, inputs: AnyArray, words: Words, least: int) -
         rows = int(np.clip(_SECONDS / max(seconds, 1e-9), least, len(inputs)))
         plain = mechanism.privatize(inputs[:rows], Scripted(words[: rows * width]))
     _require_equal(mechanism, "single reports", single, "a batch", plain)
+    _require_equal(mechanism, "single reports", single, "reports from stock", _from_stock(mechanism, inputs, words))
     if has("numba"):
         with compiling.using(compiled=True):
             compiled = mechanism.privatize(inputs[:rows], Scripted(words[: rows * width]))
         _require_equal(mechanism, "single reports", single, "a compiled batch", compiled)
         _require_equal(mechanism, "a plain batch", plain, "a compiled batch", compiled)
     return rows
+
+
+def _from_stock(mechanism: Mechanism, inputs: AnyArray, words: Words) -> AnyArray:
+    """Return the reports of `Mechanism.one`, whose stock is made of these words."""
+    rows = min(len(inputs), _LEAST)
+    stock = mechanism._stock
+    stock.left[:] = mechanism._prepare(words[: rows * mechanism.words_per_report])[::-1]
+    try:
+        reports = [mechanism.one(x) for x in inputs[:rows].tolist()]
+        require(not stock.left, mechanism, "one(x) must use up exactly one draw")
+    finally:
+        stock.forget()
+    return np.array(reports)
 
 
 def _require_equal(mechanism: Mechanism, one: str, first: AnyArray, other: str, second: AnyArray) -> None:
@@ -151,7 +165,7 @@ def _cumulative(mechanism: Mechanism) -> Iterator[int]:
 def _stored(thing: Any) -> Iterator[int]:
     """Yield the whole numbers that a mechanism stores, in its parts too."""
     if isinstance(thing, Mechanism):
-        thing = list(vars(thing).values())
+        thing = list(thing.__getstate__().values())  # without its stock of draws
     if isinstance(thing, np.ndarray) and thing.dtype.kind in "iu":
         thing = thing.reshape(-1).tolist()
     if isinstance(thing, (list, tuple)):

@@ -20,10 +20,12 @@ import numpy as np
 from discreet import compiling, wire
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, PrivacyError, WireError
+from discreet.mechanisms.stock import Stock
 from discreet.operators import Operator
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.entropy import KEPT_WORDS, Entropy, room, system_entropy
 from discreet.privacy.exact import check_epsilon
+from discreet.privacy.forks import HERE, forget_all
 from discreet.tallies import Tally
 from discreet.threads import in_order
 
@@ -58,6 +60,7 @@ class Mechanism(ABC):
     words_per_report: int
     """Number of random words drawn for each report, whatever the input."""
     _kinds: ClassVar[dict[str, type["Mechanism"]]] = {}
+    _drawn: list[Any] = []  # noqa: RUF012  empty until `one` has been called a few times
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -154,13 +157,68 @@ class Mechanism(ABC):
         int or numpy.ndarray
             One report, or an array of them in the smallest unsigned type.
         """
-        source = system_entropy() if entropy is None else entropy
         if isinstance(x, (float, int, np.generic)):
-            return self._one(self._check_one(x), self._words_of_one(source))
+            return self.one(x) if entropy is None else self._one(self._check_one(x), self._words_of_one(entropy))
+        source = system_entropy() if entropy is None else entropy
         values = self.check_inputs(x)
         out = self._empty(len(values))
         self._sample(self._sampler(len(values)), values, source, out)
         return out
+
+    def one(self, x: Any) -> Any:
+        """Randomise one canonical input: what `privatize` does with it, for those who privatise one event at a time.
+
+        It is the same mechanism with the same random words, only drawn beforehand, many at a time; `check_mechanism`
+        compares the two report by report. The words come from the operating system's keystream and are used once.
+
+        Parameters
+        ----------
+        x : number
+            A number in [-1, 1], or a category 0..size-1.
+
+        Returns
+        -------
+        int or numpy.ndarray
+            One report; a row of words where reports are bit vectors.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> m = dc.mechanism("randomized-response", epsilon=1, size=4)
+        >>> {m.one(2) for _ in range(1000)} == {0, 1, 2, 3}
+        True
+        """
+        if not HERE[0]:
+            forget_all()
+        try:
+            drawn = self._drawn.pop()
+        except IndexError:
+            return self._one_more(x)
+        return self._finish(self._check_one(x), drawn)
+
+    def _one_more(self, x: Any) -> Any:
+        """Refill the stock and take from it; or draw a single report, as long as there have been few."""
+        if self._stock.refill():
+            return self.one(x)
+        return self._one(self._check_one(x), self._words_of_one(system_entropy()))
+
+    @cached_property
+    def _stock(self) -> Stock:
+        found = Stock(self.words_per_report, self._prepare)
+        self._drawn = found.left
+        return found
+
+    def _prepare(self, words: Words) -> list[Any]:
+        """Return draws, one for each report's words: all of a sampler's work that does not need the value."""
+        return words.reshape(-1, self.words_per_report).tolist()
+
+    def _finish(self, value: float, drawn: Any) -> int | AnyArray:
+        """Return the report of a checked input and a draw of `_prepare`; must agree with `_one` bit by bit."""
+        return self._one(value, drawn)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: not the stock, whose draws must not be used twice."""
+        return {name: held for name, held in vars(self).items() if name not in ("_stock", "_drawn")}
 
     def privatize_and_tally(self, x: Any, entropy: Entropy | None = None, *, threads: int = 1) -> Tally:
         """Randomise canonical inputs and count the reports, which are not kept.
@@ -180,7 +238,7 @@ class Mechanism(ABC):
         >>> import discreet as dc
         >>> m = dc.mechanism("duchi", epsilon=1)
         >>> m.privatize_and_tally([0.5] * 1000, dc.Entropy.seeded(1))
-        Tally(n=1000, counts=[392 608])
+        Tally(n=1000, counts=[370 630])
         """
         source = system_entropy() if entropy is None else entropy
         values = self.check_inputs(x)

@@ -49,6 +49,8 @@ class Numeric(Mechanism):
         """The number that each report is decoded to; its expectation is the input."""
 
     def _check_one(self, x: Any) -> float:
+        if x.__class__ is float and -1.0 <= x <= 1.0:
+            return x
         try:
             value = float(x)
         except (TypeError, ValueError, OverflowError):
@@ -157,6 +159,8 @@ class Categorical(Mechanism):
         return np.arange(self._size)
 
     def _check_one(self, x: Any) -> float:
+        if x.__class__ is int and 0 <= x < self._size:
+            return x
         if isinstance(x, bool) or not isinstance(x, (int, np.integer)) or not 0 <= x < self.size:
             raise DomainError(f"the input of {self.name} must be a whole number between 0 and {self.size - 1}")
         return int(x)

@@ -110,6 +110,19 @@ class Sketch(PublicCoin, Oracle):
         bucket = self.family.bucket(int(value), self._seed_of(function))
         return np.concatenate([np.array([function], dtype=np.uint64), np.asarray(self.bits._one(bucket, words[1:]))])
 
+    def _prepare(self, words: Words) -> list[Any]:
+        """Draw a hash function, and the bits as the unary encoding does."""
+        rows = words.reshape(-1, self.words_per_report)
+        functions = (rows[:, 0] >> np.uint64(64 - self.levels)).tolist() if self.levels else [0] * len(rows)
+        return list(zip(functions, self.bits._prepare(rows[:, 1:].reshape(-1)), strict=True))
+
+    def _finish(self, value: Any, drawn: Any) -> AnyArray:
+        function, bits = drawn
+        report = np.empty(1 + self.bits.lanes, dtype=np.uint64)
+        report[0] = function
+        report[1:] = self.bits._finish(self.family.bucket(value, self._seeds.item(function)), bits)
+        return report
+
     def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         functions = words[:: self.words_per_report] >> np.uint64(64 - self.levels) if self.levels else np.zeros(1, int)
         rows = self.bits._empty(len(values))

@@ -13,6 +13,7 @@ one bit is too little: prefer `projective-geometry`.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,15 @@ class HadamardBit(RowBit, Oracle):
     def _one(self, value: float, words: Sequence[int]) -> int:
         row = words[0] >> (64 - self.levels)
         return 2 * row + (parity(row & int(value)) ^ (words[1] >> 16 >= self.high))
+
+    def _prepare(self, words: Words) -> list[Any]:
+        """Draw a row and whether its bit is a lie."""
+        lies = (words[1::2] >> np.uint64(16)) >= np.uint64(self.high)
+        return list(zip((words[0::2] >> np.uint64(64 - self.levels)).tolist(), lies.tolist(), strict=True))
+
+    def _finish(self, value: Any, drawn: Any) -> int:
+        row, lie = drawn
+        return int(2 * row + (parity(row & value) ^ lie))
 
     def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.categorical import sample_hadamard_bit

@@ -8,6 +8,7 @@ A hash h falls in bucket floor(h * buckets / 2^bits). If the number of buckets i
 likely; otherwise their probabilities are known whole numbers of 2^-bits.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -72,6 +73,24 @@ class HashFamily:
         while value:
             t ^= row * (value & 1)
             row = self._shifted(row)
+            value >>= 1
+        return int(self._mixed(t))
+
+    def rows(self, seeds: Words, levels: int) -> Words:
+        """Return, for each seed, what each binary digit of a value adds to its hash: `bucket` without its loop."""
+        rows = np.empty((len(seeds), levels), dtype=np.uint64)
+        row = seeds >> np.uint64(self.bits)
+        for level in range(levels):
+            rows[:, level] = row
+            row = self._shifted(row)
+        return rows
+
+    def bucket_of_rows(self, value: int, seed: int, rows: Sequence[int]) -> int:
+        """Return `bucket`, given the seed's `rows`."""
+        t = seed & (1 << self.bits) - 1
+        for row in rows:
+            if value & 1:
+                t ^= row
             value >>= 1
         return int(self._mixed(t))
 

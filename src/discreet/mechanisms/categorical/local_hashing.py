@@ -92,6 +92,21 @@ class LocalHashing(PublicCoin, Oracle):
             bucket = cell + (cell >= bucket)
         return seed * self.family.buckets + bucket
 
+    def _prepare(self, words: Words) -> list[Any]:
+        """Draw a seed, the rows that its hash function adds up, and another bucket, or -1 for the true one."""
+        seeds = words[0::2] >> np.uint64(64 - 2 * self.family.bits)
+        u = (words[1::2] >> np.uint64(16)).astype(np.int64)
+        others = np.where(u < self.high, -1, (u - self.high) // self.low)
+        rows = self.family.rows(seeds, (self._size - 1).bit_length())
+        return list(zip(seeds.tolist(), rows.tolist(), others.tolist(), strict=True))
+
+    def _finish(self, value: Any, drawn: Any) -> int:
+        seed, rows, other = drawn
+        bucket = self.family.bucket_of_rows(value, seed, rows)
+        if other >= 0:
+            bucket = other + (other >= bucket)
+        return int(seed * self.family.buckets + bucket)
+
     def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.categorical import sample_hashed
 

@@ -130,6 +130,47 @@ class Subset(BitVector, Oracle):
         bits = np.frombuffer(chosen, dtype=np.uint8, count=64 * self.lanes)
         return np.packbits(bits, bitorder="little").view("<u8").astype(np.uint64, copy=False)
 
+    def _prepare(self, words: Words) -> list[Any]:
+        """Draw sets of the others, for many reports side by side, and whether the true value is in.
+
+        Everything is computed in place: fresh memory would cost more than the arithmetic (`arithmetic.below_all`).
+        """
+        drawn, half, width = words.reshape(-1, 1 + self.k), np.uint64(32), 64 * self.lanes
+        inside = (drawn[:, 0] >> np.uint64(16)) < np.uint64(self.hit)
+        ends = inside.astype(np.uint64) + np.arange(self._size - self.k, self._size, dtype=np.uint64)[:, None]
+        places = drawn[:, 1:].T.copy()
+        low = places & np.uint64(0xFFFFFFFF)
+        low *= ends
+        low >>= half
+        places >>= half
+        places *= ends
+        places += low
+        places >>= half
+        starts = np.arange(0, width * len(drawn), width, dtype=np.uint64)
+        places += starts
+        ends += starts - np.uint64(1)
+        marks = np.zeros(width * len(drawn), dtype=np.bool_)
+        for place, end in zip(places[:-1].view(np.int64), ends[:-1].view(np.int64), strict=True):
+            marks[np.where(marks.take(place), end, place)] = True
+        place, end = places[-1, ~inside], ends[-1, ~inside]  # who has the true value draws one other less
+        marks[np.where(marks[place], end, place)] = True
+        packed = np.packbits(marks.reshape(len(drawn), width), axis=1, bitorder="little")
+        return list(zip((int.from_bytes(row, "little") for row in packed), inside.tolist(), strict=True))
+
+    def _finish(self, value: Any, drawn: Any) -> AnyArray:
+        bits, inside = drawn
+        under = bits & (1 << value) - 1
+        bits = under | inside << value | (bits ^ under) << 1  # the others are numbered without the value
+        if self.lanes > 1:
+            return np.frombuffer(bytearray(bits.to_bytes(8 * self.lanes, "little")), dtype="<u8")
+        report: AnyArray = self._blank.copy()
+        report[0] = bits
+        return report
+
+    @cached_property
+    def _blank(self) -> AnyArray:
+        return np.zeros(1, dtype=np.uint64)
+
     def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.bits import sample_small_subset, sample_subset
 

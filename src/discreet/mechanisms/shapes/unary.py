@@ -101,6 +101,24 @@ class Unary(BitVector, Oracle):
         lanes[-1] &= self._tail_mask
         return np.array(lanes, dtype=np.uint64)
 
+    def _prepare(self, words: Words) -> list[Any]:
+        """Draw all bits as if nobody's own were among them, and whether the own bit is one."""
+        rows = words.reshape(-1, self.words_per_report)
+        digits = rows[:, 1:].reshape(-1, self.lanes, self.digits)
+        bits = np.zeros(digits.shape[:2], dtype=np.uint64)
+        for k, digit in enumerate(self._digits_low_first):
+            (np.bitwise_or if digit else np.bitwise_and)(bits, digits[:, :, k], out=bits)
+        bits[:, -1] &= np.uint64(self._tail_mask)
+        return list(zip(bits, ((rows[:, 0] >> np.uint64(16)) < np.uint64(self.hit)).tolist(), strict=True))
+
+    def _finish(self, value: Any, drawn: Any) -> AnyArray:
+        row, is_one = drawn
+        report: AnyArray = row.copy()  # a view would show the draws of others
+        lane, mask = value >> 6, 1 << (value & 63)
+        bits = report.item(lane)
+        report[lane] = bits | mask if is_one else bits & ~mask
+        return report
+
     def _many(self, values: AnyArray, words: Words, out: AnyArray, skipped: int = 0) -> None:
         from discreet.mechanisms.kernels.bits import sample_unary
 

@@ -29,6 +29,7 @@ from discreet.mechanisms.kernels.guides import threshold_guide
 from discreet.operators import Band, Operator, after_rounding
 from discreet.privacy.certificate import Certificate, column_ratio
 from discreet.privacy.exact import TOTAL, float_above, two_weights
+from discreet.privacy.forks import HERE, forget_all
 from discreet.wire import Fields
 
 LARGEST_LATTICE = 1 << 16
@@ -275,6 +276,18 @@ class CategoricalWindow(Window, Categorical):
         else:
             kernels.sample_profile(values, words, 1, 0, *self._guide, out)
 
+    def _prepare(self, words: Words) -> list[Any]:
+        """Draw -1 - k for the k-th cell of the window, or the number of a cell outside it."""
+        u, inside = (words >> np.uint64(16)).astype(np.int64), self._thresholds[-1]
+        near = -1 - np.searchsorted(np.array(self._thresholds), u, side="right")
+        drawn: list[Any] = np.where(u < inside, near, (u - inside) // self.low).tolist()
+        return drawn
+
+    def _finish(self, value: Any, drawn: Any) -> int:
+        if drawn < 0:
+            return int(value - 1 - drawn)
+        return int(drawn + self.width if drawn >= value else drawn)
+
     def _operator(self) -> Operator:
         return self._band()
 
@@ -284,6 +297,20 @@ class RandomizedResponse(CategoricalWindow, Oracle):
 
     def _certify(self) -> Certificate:
         return Certificate(self._ratio, self.epsilon, 0.0, self.alphabet)
+
+    def one(self, x: Any) -> Any:
+        """Randomise one category; see `Mechanism.one`, of which this is a copy with fewer calls."""
+        if not HERE[0]:
+            forget_all()
+        try:
+            drawn = self._drawn.pop()
+        except IndexError:
+            return self._one_more(x)
+        if x.__class__ is not int or not 0 <= x < self._size:
+            x = self._check_one(x)
+        if drawn < 0:
+            return x
+        return drawn + 1 if drawn >= x else drawn
 
     @cached_property
     def support_law(self) -> tuple[Fraction, Fraction]:
