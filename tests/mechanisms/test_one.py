@@ -84,7 +84,7 @@ class Wasteful(RandomizedResponse):
 def test_a_wrong_one_is_refused(broken):
     right = dc.mechanism("randomized-response", epsilon=1, size=8)
     m = broken("broken", 1.0, right.positions, right.profile, right.low)
-    with pytest.raises(CheckFailed, match="from stock|exactly one draw"):
+    with pytest.raises(CheckFailed, match=r"from stock|exactly one draw"):
         check_paths_agree(m, 1)
 
 
