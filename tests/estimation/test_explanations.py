@@ -22,7 +22,7 @@ def leaves(truth: np.ndarray, n: int, epsilon: float, seed: int) -> Leaves:
     p, q = 0.5, 1 / (math.exp(epsilon) + 1)
     counts = random.multinomial(n, truth)
     support = random.binomial(counts, p) + random.binomial(n - counts, q)
-    return Leaves((support / n - q) / (p - q), q * (1 - q) / (n * (p - q) ** 2), (1 - p - q) / ((p - q) * n))
+    return Leaves((support / n - q) / (p - q), q * (1 - q) / (n * (p - q) ** 2), (1 - 2 * q) / ((p - q) * n))
 
 
 def lattice(step: int, size: int) -> Lattice:
@@ -49,14 +49,32 @@ def test_the_mode_is_stationary_and_the_evidence_is_laplace() -> None:
     slope = known.score - known.precision @ fit.theta
     assert abs(slope @ np.linalg.solve(known.information + known.precision, slope)) < 1e-3
     # The gradient is that of the likelihood, and the information close to its curvature.
+    score = data._slopes(fit.f, np.asarray(channel @ fit.f))[0]
+    np.testing.assert_allclose(known.score, score, atol=0.2)  # that at the mode itself, one step ahead
     for k in (0, 11, 23):
         step = 1e-5 * np.eye(24)[k]
         moved = [data._likelihood(np.exp(fit.theta + s) / np.exp(fit.theta + s).sum())[0] for s in (step, -step)]
-        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(known.score[k], rel=1e-3, abs=1e-3)
+        assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(score[k], rel=1e-3, abs=1e-3)
     covariance = np.linalg.inv(known.precision)
     goal = data._likelihood(fit.f)[0] - 0.5 * fit.theta @ known.precision @ fit.theta
     volume = np.linalg.slogdet(np.eye(24) + covariance @ known.information)[1]
     assert fit.evidence == pytest.approx(goal - 0.5 * volume, abs=1e-6)
+
+
+def test_one_false_report_of_an_oracle_is_no_heap() -> None:
+    # At epsilon 10, 400 people who all hold bucket 0; randomised response puts one of them elsewhere.
+    n, size, ratio = 400, 256, math.exp(10)
+    p, q = ratio / (ratio + size - 1), 1 / (ratio + size - 1)
+    counts = np.zeros(size)
+    counts[[0, 100]] = n - 1, 1
+    found = Leaves((counts / n - q) / (p - q), q * (1 - q) / (n * (p - q) ** 2), (1 - 2 * q) / ((p - q) * n))
+    there, elsewhere = np.eye(size)[0], np.eye(size)[0].copy()
+    elsewhere[[0, 100]] = 1 - 1 / n, 1 / n
+    # A Poisson count of 1 where n q = 0.018 is expected: ln(1 / 0.018) - 1 nats, where a normal law says 28.
+    assert found.likelihood(elsewhere) - found.likelihood(there) == pytest.approx(math.log(1 / (n * q)) - 1, abs=0.1)
+    f, step = np.full(size, 1 / size), 1e-7 * np.eye(size)[100]
+    slope = (found.likelihood(f + step) - found.likelihood(f - step)) / 2e-7
+    assert slope == pytest.approx((found.frequencies[100] - f[100]) / found.variance(f)[100], rel=1e-4)
 
 
 def test_heap_gains_foretell_the_evidence() -> None:

@@ -1,10 +1,12 @@
 """A log-density from reports: smooth where the reports allow it, rough or heaped where they ask for it.
 
-    f = softmax(θ),   θ ~ N(0, K),   maximise  Σ n_j ln (A f)_j - ½ Σ (f_i - e_i)² / σ_i² - ½ θᵀ K⁻¹ θ
+    f = softmax(θ),   θ ~ N(0, K),   maximise  Σ n_j ln (A f)_j + Σ Q(f_i; e_i) - ½ θᵀ K⁻¹ θ
 
 A is the channel of those who report near their bucket (a wave), e are unbiased frequencies from those who report the
-bucket itself through an oracle, if there are any. The prior covariance K is a sum of parts, each of which says what a
-log-density may look like:
+bucket itself through an oracle, if there are any. Their variance is a + b f, and Q is the quasi-likelihood that belongs
+to it, ((e + a/b) ln(f + a/b) - f) / b: that of a Poisson count, which is not normal where it is small.
+
+The prior covariance K is a sum of parts, each of which says what a log-density may look like:
 
     K = S / λ  +  ρ² R  +  τ² I  +  Σ heaps  +  straight line
 
@@ -113,11 +115,32 @@ def _inverted(size: int, prior: Prior) -> tuple[Floats, float]:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """Unbiased frequencies of the buckets from an oracle: their variance is noise + sampling × frequency."""
+    """Unbiased frequencies of the buckets from an oracle, asked of people who were drawn from the crowd.
+
+    Attributes
+    ----------
+    frequencies : array
+        e, one per bucket.
+    noise, sampling : float
+        a and b: the variance of a bucket that holds a share f of the crowd is noise + sampling × f.
+    """
 
     frequencies: Floats
     noise: float
     sampling: float
+
+    @property
+    def shift(self) -> float:
+        """a/b, what the noise is as a share of the crowd."""
+        return self.noise / self.sampling
+
+    def likelihood(self, f: Floats) -> float:
+        """Return the logarithm of the quasi-likelihood of a histogram."""
+        return float((self.frequencies + self.shift) @ np.log(f + self.shift) - f.sum()) / self.sampling
+
+    def variance(self, f: Floats) -> Floats:
+        """Return the variance of each frequency."""
+        return self.noise + self.sampling * f
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,17 +256,16 @@ class Reports:
         if leaves is not None:
             if leaves.frequencies.shape != (self.size,) or not np.isfinite(leaves.frequencies).all():
                 raise DiscreetError(f"leaves must have one finite frequency for each of the {self.size} buckets")
-            self._variance = np.full(self.size, leaves.noise + leaves.sampling / self.size)
-
-    def settle(self, f: Floats) -> None:
-        """Take the variances of the leaves at this histogram, mixed with an even one so that none is too sure."""
-        if self.leaves is not None:
-            self._variance = self.leaves.noise + self.leaves.sampling * (0.9 * f + 0.1 / self.size)
+            if not (leaves.noise > 0 and leaves.sampling > 0):
+                raise DiscreetError("noise and sampling of leaves must be positive")
 
     @property
     def limits(self) -> tuple[Floats, Floats] | None:
-        """The frequencies of the leaves, without negative ones, and their variances."""
-        return None if self.leaves is None else (np.maximum(self.leaves.frequencies, 0.0), self._variance)
+        """The frequencies of the leaves, without negative ones, and their variances, as if one more person held it."""
+        if self.leaves is None:
+            return None
+        seen = np.maximum(self.leaves.frequencies, 0.0)
+        return seen, self.leaves.variance(seen + self.leaves.sampling)
 
     @single_thread()
     def fit(self, prior: Prior, start: Floats | None = None, least: float = -math.inf) -> Fit:
@@ -254,7 +276,7 @@ class Reports:
         start : array, optional
             A log-density to start from.
         least : float
-            The fit is given up, and returned as it is, once its evidence can be expected to stay below this: where a
+            The fit is given up, and its start returned, once its evidence can be expected to stay below this: where a
             heap is missing, the way to the mode is long and leads nowhere.
         """
         precision, half = _precision(self.size, prior)
@@ -271,10 +293,11 @@ class Reports:
         return self._fit(precision, half, fit.theta, fit.prior, (*fit.single, bucket), least)
 
     def _fit(
-        self, precision: Floats, half: float, theta: Floats, prior: Prior, single: tuple[int, ...], least: float
+        self, precision: Floats, half: float, start: Floats, prior: Prior, single: tuple[int, ...], least: float
     ) -> Fit:
         from scipy.linalg import cho_factor, cho_solve
 
+        theta = start
         offset = np.log(prior.points) if prior.points else 0.0
         f = _softmax(theta + offset)
         likelihood, y = self._likelihood(f)
@@ -287,7 +310,10 @@ class Reports:
             move = cho_solve((factor, True), slope, check_finite=False)
             gain = float(slope @ move)  # twice what a quadratic goal would still gain
             volume = half - float(np.log(np.diag(factor)).sum())
-            if gain < ENOUGH or step == 60 or goal + 0.5 * gain + volume < least:
+            if gain < ENOUGH or step == 60:
+                break
+            if goal + 0.5 * gain + volume < least:
+                theta, f = start, _softmax(start + offset)
                 break
             length = min(1.0, LARGEST_STEP / float(np.abs(move).max()))
             while True:
@@ -307,7 +333,7 @@ class Reports:
         seen = self.counts > 0
         value = float(self.counts[seen] @ np.log(y[seen]))
         if self.leaves is not None:
-            value -= 0.5 * float(((f - self.leaves.frequencies) ** 2 / self._variance).sum())
+            value += self.leaves.likelihood(f)
         return value, y
 
     def _slopes(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -315,8 +341,9 @@ class Reports:
         pull = np.asarray(self.transposed @ (self.counts / np.maximum(y, 1e-300)))
         matrix = self.channel.gram(self.n / np.maximum(y, 1e-300))
         if self.leaves is not None:
-            pull = pull - (f - self.leaves.frequencies) / self._variance
-            matrix[np.diag_indices(self.size)] += 1.0 / self._variance
+            variance = self.leaves.variance(f)
+            pull = pull + (self.leaves.frequencies - f) / variance
+            matrix[np.diag_indices(self.size)] += 1.0 / variance
         return f * (pull - f @ pull), _centred(matrix, f)
 
 

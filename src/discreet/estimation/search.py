@@ -119,9 +119,6 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
     """
     search = _Search(reports, lattices, own)
     scale = search.scale
-    pilots = (Prior(1e4 * scale), Prior(1e3 * scale, 30.0))
-    pilot = max((reports.fit(prior) for prior in pilots), key=lambda fit: fit.evidence)
-    reports.settle(pilot.f)
     # The smoothness of a curve, then the roughness of a random walk on top of it.
     tops: list[Explanation] = []
     for smoothness in SMOOTHNESS:

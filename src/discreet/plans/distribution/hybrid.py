@@ -67,6 +67,6 @@ class Hybrid(HistogramDesign):
 
 
 def oracle_leaves(oracle: Oracle, tally: Tally) -> Leaves:
-    """Return an oracle's frequencies with what their variance is made of."""
+    """Return an oracle's frequencies with what their variance is made of: its noise, and who was asked."""
     noise, whole = oracle.frequency_variance(np.array([0.0, 1.0]), tally.n)
-    return Leaves(oracle_frequencies(oracle, tally)[0], float(noise), max(float(whole - noise), 0.0))
+    return Leaves(oracle_frequencies(oracle, tally)[0], float(noise), float(whole - noise) + 1 / tally.n)
