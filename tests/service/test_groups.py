@@ -84,14 +84,14 @@ def test_a_group_must_be_stated_and_known(collector, tmp_path):
     campaign = collector.collector().create(BY_STATE, "Hours", minimum=1)
     ledger = dc.Ledger(tmp_path / "ledger", limit=4)
     with pytest.raises(dc.DiscreetError, match="asks by group: say which of the 3 groups"):
-        campaign.answer(40.0, ledger)
+        campaign.answer(40.0, ledger, simulation=True)
     with pytest.raises(dc.DiscreetError, match="one of the 3 groups of the campaign, not 'Texas'"):
-        campaign.answer(40.0, ledger, group="Texas")
+        campaign.answer(40.0, ledger, group="Texas", simulation=True)
     assert not ledger.has_answered("me", campaign.id)  # nothing was charged
-    assert campaign.answer(40.0, ledger, group="Ohio").counted == 1
+    assert campaign.answer(40.0, ledger, group="Ohio", simulation=True).counted == 1
     plain = collector.collector().create(dc.Mean(HOURS, epsilon=1, method="duchi"), "All", minimum=1)
     with pytest.raises(dc.DiscreetError, match="does not ask by group"):
-        plain.answer(40.0, dc.Ledger(tmp_path / "other", limit=4), group="Ohio")
+        plain.answer(40.0, dc.Ledger(tmp_path / "other", limit=4), group="Ohio", simulation=True)
 
 
 def test_an_upload_of_an_unknown_group_is_refused(collector):
@@ -112,8 +112,8 @@ def test_an_invitation_decides_the_group(collector, tmp_path):
     assert ticket_group(bytes.fromhex(free)) is None
     ledger = dc.Ledger(tmp_path / "ledger", limit=4)
     with pytest.raises(dc.DiscreetError, match="must be the one of the invitation"):
-        campaign.answer(40.0, ledger, group="Iowa", ticket=ohio)
-    assert campaign.answer(40.0, ledger, ticket=ohio).counted == 1
+        campaign.answer(40.0, ledger, group="Iowa", ticket=ohio, simulation=True)
+    assert campaign.answer(40.0, ledger, ticket=ohio, simulation=True).counted == 1
     with pytest.raises(dc.DiscreetError, match="say which of the 3 groups"):
         campaign.submit([40.0], tickets=[free])
     assert campaign.submit([40.0], tickets=[free], groups=["Utah"]).counted == 1
@@ -164,7 +164,7 @@ def test_secret_groups_and_tables_as_campaigns(collector, tmp_path):
     rows = campaign.estimate()["estimate"]["rows"]
     assert [row["group"] for row in rows] == list(STATES.labels)
     assert all(0 < row["share"] < 1 for row in rows)
-    campaign.answer(("Utah", 12.0), dc.Ledger(tmp_path / "ledger", limit=4))
+    campaign.answer(("Utah", 12.0), dc.Ledger(tmp_path / "ledger", limit=4), simulation=True)
     table = dc.CrossTable(STATES, dc.Categories(["yes", "no"]), epsilon=3, names=("state", "moved"))
     campaign = collector.collector().create(table, "Moved", minimum=10)
     pairs = [("Iowa", "yes"), ("Ohio", "no"), ("Utah", "no")] * 200
