@@ -87,6 +87,30 @@ def test_values_in_reports_out_and_back(people, tmp_path):
     assert estimate_file(out)["room"].to_dict() == answers["room"].to_dict()
 
 
+def test_groups_public_and_secret(people, tmp_path):
+    drinks, cells = dc.Categories(["tea", "coffee", "water"]), dc.Categories(range(4))
+    wages = dc.Mean(dc.Interval(0, 100), epsilon=4, method="duchi")
+    plans = {
+        "public": dc.Groups(wages, by=drinks, name="drink"),
+        "secret": dc.Groups(dc.Mean(dc.Interval(0, 100), epsilon=4), by=drinks, private=True, name="drink"),
+    }
+    for kind, plan in plans.items():
+        reports = privatize_frame(people, {"wage": plan}, str(tmp_path / kind))
+        answer = estimate_frame(reports)["wage"]
+        if kind == "public":
+            tea = sum(i % 3 == 0 and i % 50 > 1 for i in range(N))
+            assert {label: one.n for label, one in answer.groups.items()} == {"tea": tea, "coffee": PRESENT - tea}
+            assert list(answer.too_few) == ["water"]
+        for label in ("tea", "coffee"):
+            error = answer[label].details["standard_error"]
+            assert answer[label].value == pytest.approx(50.5, abs=7 * error)
+        assert estimate_file(str(tmp_path / kind))["wage"].to_dict() == answer.to_dict()
+    table = dc.CrossTable(drinks, cells, epsilon=4, names=("drink", "cell"))
+    found = estimate_frame(privatize_frame(people, {"table": table}, str(tmp_path / "table")))["table"]
+    assert found.n == N
+    assert abs(found.rows["tea"]["raw"] - 1 / 3) < 7 * found.rows["tea"]["standard_error"]
+
+
 def test_what_the_document_survives(spark, people, tmp_path):
     made = privatize_frame(people, MEAN, str(tmp_path / "a"))
     tally = tally_frame(made)["wage"]

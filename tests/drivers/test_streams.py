@@ -97,6 +97,30 @@ def test_answers_from_a_stream(tmp_path):
         stream.estimate()
 
 
+@pytest.mark.parametrize("private", [False, True])
+def test_groups_from_a_stream(tmp_path, private):
+    by = dc.Categories(["Ohio", "Utah", "Iowa"])
+    mean = dc.Mean(dc.Interval(0, 100), epsilon=4, method="duchi")
+    plan = dc.Groups(mean, by=by, private=private, name="state")
+    stage = Collection({"wage": plan}).stage()
+    values = pa.record_batch({"wage": np.full(500, 40.0), "state": ["Ohio"] * 300 + ["Utah"] * 200})
+    with StreamTally(stage.reports, tmp_path / "s") as stream:
+        for offset in range(2):
+            stream.update(stage.map_batch(values, entropy=dc.Entropy.seeded(offset))[0], "0", offset)
+        stream.save()
+        first = stream.estimate()["wage"]
+    with StreamTally(stage.reports, tmp_path / "s") as stream:  # after a crash, with a group that was not there before
+        later = pa.record_batch({"wage": np.full(500, 40.0), "state": ["Iowa"] * 500})
+        stream.update(stage.map_batch(later, entropy=dc.Entropy.seeded(9))[0], "0", 2)
+        answer = stream.estimate()["wage"]
+    if private:
+        assert (first.n, answer.n) == (1000, 1500)
+        assert answer.sizes["Iowa"]["raw"] > first.sizes["Iowa"]["raw"]
+    else:
+        assert list(first.too_few) == ["Iowa"]
+        assert {label: one.n for label, one in answer.groups.items()} == {"Ohio": 600, "Utah": 400, "Iowa": 500}
+
+
 def test_rounds_of_a_quantile_from_a_stream(tmp_path):
     collection = Collection({"wage": dc.Quantile(dc.Interval(0, 1000), 0.5, epsilon=4, rounds=2)})
     values = pa.record_batch({"wage": np.random.default_rng(1).permutation(np.arange(6000) % 1000).astype(float)})

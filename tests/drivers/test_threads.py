@@ -197,6 +197,22 @@ def test_dask_counts_and_answers(tmp_path):
         estimate_files()
 
 
+def test_groups_under_dask(tmp_path):
+    pytest.importorskip("dask")
+    from discreet.drivers.dask import estimate_files
+
+    by = dc.Categories(["Ohio", "Utah", "Iowa"])
+    plan = dc.Groups(dc.Mean(dc.Interval(0, 100), epsilon=4, method="duchi"), by=by, name="state")
+    states = ["Ohio"] * 300 + ["Utah"] * 200
+    for i in range(3):  # the second file has a group of which the first has none
+        own = ["Iowa"] * 500 if i == 1 else states
+        pq.write_table(pa.table({"wage": np.full(500, 40.0), "state": own}), tmp_path / "p.parquet")
+        privatize_file(tmp_path / "p.parquet", tmp_path / f"r{i}.arrow", {"wage": plan}, entropy=dc.Entropy.seeded(i))
+    answer = estimate_files(f"{tmp_path}/r*.arrow", scheduler="threads")["wage"]
+    assert {label: one.n for label, one in answer.groups.items()} == {"Ohio": 600, "Utah": 400, "Iowa": 500}
+    assert answer.to_dict() == estimate_file(f"{tmp_path}/r*.arrow")["wage"].to_dict()
+
+
 def zip_pairs(parts):
     return [parts[i : i + 2] for i in range(0, len(parts), 2)]
 

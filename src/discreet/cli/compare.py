@@ -31,6 +31,10 @@ def compare(
         typer.Argument(help="Report files of different people, one per group; or one file that was asked by group."),
     ],
     column: Annotated[str | None, typer.Option(help="Compare the answers to this question only.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="One file: compare the values of this public column beside its reports."),
+    ] = None,
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
     top: Annotated[int, typer.Option(min=1, help="Show at most this many differences per question.")] = 20,
     as_json: Json = False,
@@ -48,7 +52,9 @@ def compare(
     names = [file.stem for file in files]
     if len(set(names)) < len(names):
         names = [file.as_posix() for file in files]
-    answers = [estimate_file(file) for file in files]
+    if by is not None and len(files) > 1:
+        raise DiscreetError("--by compares the groups of one file; leave it out to compare files")
+    answers = [estimate_file(file, by=by) for file in files]
     questions = [name for name in answers[0] if all(name in each for each in answers)]
     if column is not None:
         if column not in questions:
@@ -62,8 +68,8 @@ def compare(
         only = groups[names[0]]
         if len(files) == 1:
             if not isinstance(only, GroupsAnswer):
-                raise DiscreetError(f"{files[0]} was not asked by group; give a file for each group")
-            found[question] = only.compare()
+                raise DiscreetError(f"{files[0]} was not asked by group; give a file for each group, or --by COLUMN")
+            found[question] = compare_all(only.groups, level)
         else:
             first, second, *more = groups.values()
             found[question] = compare_all(groups, level) if more else compare_two(first, second, level=level)

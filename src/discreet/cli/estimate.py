@@ -24,12 +24,17 @@ def register(app: typer.Typer) -> None:
             "discreet estimate reports.parquet",
             "discreet estimate monday.parquet tuesday.parquet",
             "discreet estimate reports.csv --json",
+            "discreet estimate reports.parquet --by region",
         ),
     )(estimate)
 
 
 def estimate(
     files: Annotated[list[Path], typer.Argument(help="Report files from `discreet privatize`; several are added up.")],
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Answer for each value of this public column beside the reports."),
+    ] = None,
     top: Annotated[int, typer.Option(min=1, help="Show at most this many rows per answer.")] = 20,
     as_json: Json = False,
 ) -> None:
@@ -42,7 +47,7 @@ def estimate(
     from discreet.plans.groups import GroupsAnswer
 
     with Rows("Counting reports") as told:
-        answers = estimate_file(*files, progress=told)
+        answers = estimate_file(*files, by=by, progress=told)
     if as_json:
         show_json(
             {"files": [file.as_posix() for file in files], "answers": {c: a.to_dict() for c, a in answers.items()}}

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from discreet.drivers.arrow import pa
 from discreet.drivers.tables import Budget, Collection, Reports, Tallies, merge
+from discreet.drivers.tables.cells import merge_groups
 from discreet.drivers.tables.reports import KEY
 from discreet.drivers.tables.run import collect
 from discreet.drivers.tables.values import no_column
@@ -91,8 +92,15 @@ class _Kept:
         self.batches.append(batch)
 
 
-def estimate_frame(frame: Any) -> dict[str, Answer]:
+def estimate_frame(frame: Any, *, by: str | None = None) -> dict[str, Answer]:
     """Answer the questions from a table that `privatize_frame` made, or that was read from a file of reports.
+
+    Parameters
+    ----------
+    frame : table
+        The reports.
+    by : str, optional
+        A public column that you put beside the reports: every question is answered for each of its values.
 
     Returns
     -------
@@ -101,6 +109,13 @@ def estimate_frame(frame: Any) -> dict[str, Answer]:
     """
     table = to_arrow(frame, None)
     reports = Reports.of_schema(table.schema)
+    if by is not None:
+        if by not in table.schema.names or by in [cell.name for cell in reports.cells]:
+            raise DiscreetError(f"by must be a public column beside the reports, not {by!r}")
+        groups: dict[Any, Tallies] = {}
+        for batch in table.to_batches():
+            groups = merge_groups(groups, reports.tally_by(batch, by))
+        return reports.estimate_by(groups, by)
     tallies: Tallies = {}
     for batch in table.to_batches():
         tallies = merge(tallies, reports.tally_batch(batch))

@@ -15,7 +15,7 @@ from typing import Any
 from discreet.drivers.files.formats import Progress, Source, check_out, parts_of
 from discreet.drivers.files.opening import open_values
 from discreet.drivers.files.reading import Reading
-from discreet.drivers.files.report_files import Sink, tally_parts
+from discreet.drivers.files.report_files import Sink, tally_groups, tally_parts
 from discreet.drivers.tables import Budget, Collection, Counted, Reports, Tallies
 from discreet.drivers.tables.run import collect
 from discreet.drivers.tables.values import RowError
@@ -166,7 +166,10 @@ def tally_file(
 
 
 def estimate_file(
-    *paths: str | os.PathLike[str], progress: Progress | None = None, threads: int | None = None
+    *paths: str | os.PathLike[str],
+    by: str | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
 ) -> dict[str, Answer]:
     """Answer the questions from one or more files of reports of the same collection (parts of it, days, regions).
 
@@ -174,6 +177,8 @@ def estimate_file(
     ----------
     *paths : path
         Files that `privatize_file` wrote, or that `discreet.drivers.spark` wrote; folders and patterns of them.
+    by : str, optional
+        A public column beside the reports: every question is answered for each of its values, whatever they are.
     progress : callable, optional
         Called with the rows done so far and their total, if known.
     threads : int, optional
@@ -186,5 +191,9 @@ def estimate_file(
     """
     if not paths:
         raise DiscreetError("paths must name at least one file of reports")
-    reports, tallies = tally_parts([part for path in paths for part in parts_of(path)], progress, threads)
+    parts = [part for path in paths for part in parts_of(path)]
+    if by is not None:
+        reports, groups = tally_groups(parts, by, progress, threads)
+        return reports.estimate_by(groups, by)
+    reports, tallies = tally_parts(parts, progress, threads)
     return reports.estimate(tallies)

@@ -16,7 +16,8 @@ import numpy as np
 from discreet.drivers.arrow import compute, csv, ipc, pa, parquet
 from discreet.drivers.files.csv_files import CsvSource
 from discreet.drivers.files.formats import Progress, Source, format_of
-from discreet.drivers.tables import Reports, Tallies, merge
+from discreet.drivers.tables import Reports, Tallies
+from discreet.drivers.tables.cells import merge_groups
 from discreet.drivers.tables.reports import document_of
 from discreet.errors import DiscreetError, WireError
 from discreet.threads import check_threads, in_order
@@ -35,9 +36,11 @@ class ReportFile:
     path : pathlib.Path
     known : mapping, optional
         Documents that were read before and need not be certified again.
+    by : str, optional
+        A public column beside the reports that is read as well.
     """
 
-    def __init__(self, path: Path, known: Mapping[str, Reports] | None = None) -> None:
+    def __init__(self, path: Path, known: Mapping[str, Reports] | None = None, by: str | None = None) -> None:
         if not path.exists():
             raise DiscreetError(f"{path} does not exist")
         self.path = path
@@ -52,8 +55,13 @@ class ReportFile:
             self.document, self.rows = document_of(self._source.schema, str(path)).decode(), self._source.rows
         self.reports = (known or {}).get(self.document) or Reports.from_json(self.document)
         names = [cell.name for cell in self.reports.cells]
+        self.beside = [] if by is None else [by]
+        if by in names:
+            raise DiscreetError(f"{by!r} is a column of reports; by must be a public column beside them")
+        names += self.beside
         if self.is_csv:
             types = {cell.name: pa.string() if cell.is_packed else cell.type for cell in self.reports.cells}
+            types |= dict.fromkeys(self.beside, pa.string())
             self._source = CsvSource(path, [], types, [""])
         for name in names:
             if name not in self._source.schema.names:
@@ -78,8 +86,9 @@ class ReportFile:
                     if cell.is_packed
                     else batch.column(cell.name)
                     for cell in self.reports.cells
-                ],
-                names=[cell.name for cell in self.reports.cells],
+                ]
+                + [batch.column(name) for name in self.beside],
+                names=[cell.name for cell in self.reports.cells] + self.beside,
             )
         if self.rows is not None and seen != self.rows:
             raise WireError(
@@ -187,11 +196,19 @@ def tally_parts(
     paths: Iterable[Path], progress: Progress | None = None, threads: int | None = None
 ) -> tuple[Reports, Tallies]:
     """Count the reports of files of the same collection, all their pieces side by side."""
+    reports, tallies = tally_groups(paths, None, progress, threads)
+    return reports, tallies.get(None, {})
+
+
+def tally_groups(
+    paths: Iterable[Path], by: str | None, progress: Progress | None = None, threads: int | None = None
+) -> tuple[Reports, dict[Any, Tallies]]:
+    """Count the reports for each value of a public column beside them; without one, all of them under None."""
     count = check_threads(threads)
     known: dict[str, Reports] = {}
     files: list[ReportFile] = []
     for path in paths:
-        file = ReportFile(path, known)
+        file = ReportFile(path, known, by)
         if files and file.document not in known and file.reports.to_json() != files[0].reports.to_json():
             raise DiscreetError(f"{path} answers other questions than {files[0].path}, or with other mechanisms")
         known.setdefault(file.document, files[0].reports if files else file.reports)
@@ -200,19 +217,20 @@ def tally_parts(
     total = None if None in rows else sum(row for row in rows if row is not None)
     done, lock = 0, threading.Lock()
 
-    def tally(piece: tuple[ReportFile, range | None]) -> Tallies:
+    def tally(piece: tuple[ReportFile, range | None]) -> dict[Any, Tallies]:
         nonlocal done
-        tallies: Tallies = {}
+        tallies: dict[Any, Tallies] = {}
         file, pieces = piece
         for batch in file.batches(pieces):
-            tallies = merge(tallies, file.reports.tally_batch(batch))
+            counted = {None: file.reports.tally_batch(batch)} if by is None else file.reports.tally_by(batch, by)
+            tallies = merge_groups(tallies, counted)
             if progress is not None:
                 with lock:
                     done += batch.num_rows
                     progress(done, total)
         return tallies
 
-    tallies: Tallies = {}
+    tallies: dict[Any, Tallies] = {}
     for part in in_order(tally, ((file, pieces) for file in files for pieces in file.pieces()), count):
-        tallies = merge(tallies, part)
+        tallies = merge_groups(tallies, part)
     return files[0].reports, tallies

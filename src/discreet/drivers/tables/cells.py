@@ -18,6 +18,11 @@ Tallies = dict[str, Tally]
 """The tally of each column of reports."""
 
 
+def merge_groups(one: Mapping[Any, Tallies], other: Mapping[Any, Tallies]) -> dict[Any, Tallies]:
+    """Add the tallies of each group; a group that only one of them knows keeps its own."""
+    return {label: merge(one.get(label, {}), other.get(label, {})) for label in {**one, **other}}
+
+
 def merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> Tallies:
     """Add two sets of tallies, column by column."""
     return dict(first) | {name: first[name] + tally if name in first else tally for name, tally in second.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.domains import Encoded, Image, Total
+from discreet.domains import Categories, Encoded, Image, Total
 from discreet.drivers.arrow import pa
 from discreet.drivers.tables.cells import Cell, Tallies, tally_cells
 from discreet.drivers.tables.collection import Collection
@@ -19,8 +19,9 @@ from discreet.errors import DiscreetError, WireError
 from discreet.mechanisms.base import Mechanism
 from discreet.messages.rounds import read_round, write_round
 from discreet.plans.answers import Answer
-from discreet.plans.base import Answered, Channel, Plan, Round
+from discreet.plans.base import Answered, Channel, Plan, Round, group_key
 from discreet.plans.encoders import accepted
+from discreet.plans.groups import Groups
 from discreet.plans.registry import read_plan
 from discreet.privacy.ledger import Loss
 from discreet.tallies import Tally
@@ -78,6 +79,42 @@ class Reports:
     def tally_batch(self, batch: Any) -> Tallies:
         """Count a batch of reports."""
         return tally_cells(self.cells, batch)
+
+    def tally_by(self, batch: Any, column: str) -> dict[Any, Tallies]:
+        """Count a batch of reports for each value of a public column beside them; rows without a value are left out."""
+        values = batch.column(column).dictionary_encode()
+        codes = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        found: dict[Any, Tallies] = {}
+        for code, label in enumerate(values.dictionary.to_pylist()):
+            if label is None:
+                continue
+            found[label] = self.tally_batch(batch.filter(pa.array(codes == code)))
+        return found
+
+    def estimate_by(self, tallies: Mapping[Any, Tallies], column: str) -> dict[str, Answer]:
+        """Answer every question for each value of a public column, from the tallies of each."""
+        labels = sorted(tallies, key=lambda label: (str(type(label)), label))
+        if len(labels) < 2:
+            raise DiscreetError(f"column {column!r} must have at least 2 different values, not {len(labels)}")
+        by = Categories(labels)
+        histories = {label: self.histories(tallies[label]) for label in labels}
+        answers: dict[str, Answer] = {}
+        for name, plan in self.collection.questions.items():
+            if isinstance(plan, Groups):
+                raise DiscreetError(f"{name!r} was asked by {plan.name}; it cannot be divided again")
+            rounds = [
+                Answered(
+                    parts[0].round.by_group(by),
+                    {
+                        group_key(label, key): tally
+                        for label, part in zip(labels, parts, strict=True)
+                        for key, tally in part.tallies.items()
+                    },
+                )
+                for parts in zip(*(histories[label][name] for label in labels), strict=True)
+            ]
+            answers[name] = Groups(plan, by, name=column).estimate(rounds)
+        return answers
 
     def histories(self, tallies: Mapping[str, Tally]) -> dict[str, list[Answered]]:
         """Return the rounds of each question as they were asked, with their tallies: what plans are told."""
