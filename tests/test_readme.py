@@ -40,7 +40,7 @@ def test_the_table_is_the_registry():
     if os.environ.get("UPDATE_README"):
         README.write_text(BLOCK.sub(lambda m: m.group(1) + wanted + m.group(3), text), encoding="utf-8")
         text = README.read_text(encoding="utf-8")
-    assert BLOCK.search(text).group(2) == wanted
+    assert BLOCK.search(text).group(2) == wanted, "write the table anew: UPDATE_README=1 pytest tests/test_readme.py"
 
 
 def test_the_first_example_runs(capsys):

@@ -270,6 +270,7 @@ def test_the_public_signature_is_that_of_all_constructors():
     public = {name for name in signature(dc.mechanism).parameters if name not in ("name", "epsilon")}
     assert public == {option for entry in entries().values() for option in entry.options}
     families = {name: entry.build(1.0, **{n: GIVEN[n] for n in entry.needs}) for name, entry in entries().items()}
+    # A new mechanism: add its name to one of these lists in src/discreet/mechanisms/registry.py.
     assert set(get_args(NumericName)) == {name for name, m in families.items() if isinstance(m, Numeric)}
     assert set(get_args(OracleName)) == {name for name, m in families.items() if isinstance(m, Oracle)}
     assert set(get_args(SetName)) == {name for name, entry in entries().items() if entry.question == "sets"}

@@ -152,7 +152,7 @@ def test_plans_survive_their_json():
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (lambda: dc.Frequency(LABELS, epsilon=1), "Categories"),
+        (lambda: dc.Frequency("abcdef", epsilon=1), "Categories, or a list of labels"),
         (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, post="magic"), "post must be one of .* not 'magic'"),
         (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, method="duchi"), "duchi"),
         (lambda: dc.Frequency(dc.Categories(LABELS), epsilon=1, tolerance=-1), "tolerance must be .* not -1"),

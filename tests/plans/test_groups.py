@@ -143,7 +143,7 @@ def test_a_group_that_appears_later_has_no_reports_in_earlier_rounds():
     ("arguments", "message"),
     [
         ((dc.Groups(MEAN, by=STATES), STATES), "plan must be a question"),
-        ((MEAN, ["a", "b"]), "by must be the Categories"),
+        ((MEAN, "ab"), "by must be of type Categories, or a list"),
         ((MEAN, dc.Categories([1, "1"])), "differ as texts"),
     ],
 )

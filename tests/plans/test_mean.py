@@ -73,7 +73,7 @@ def test_merged_tallies_give_the_same_estimate():
     [
         (lambda: dc.Mean(WAGE, epsilon=0), "epsilon must be"),
         (lambda: dc.Mean(WAGE, epsilon=1, level=1), "level must be .* not 1"),
-        (lambda: dc.Mean((0, 1), epsilon=1), "Interval"),
+        (lambda: dc.Mean((0, 1, 2), epsilon=1), "Interval"),
         (lambda: dc.Mean(WAGE, epsilon=1, method="nonsense"), "nonsense"),
         (lambda: dc.Mean(WAGE, epsilon=1, method="randomized-response"), "method must be one of"),
         (lambda: dc.simulate(dc.Mean(WAGE, epsilon=1), []), "at least one person"),

@@ -77,7 +77,7 @@ def test_means_survive_json_and_print():
     ("call", "why"),
     [
         (lambda: dc.Means([], epsilon=1), "at least one"),
-        (lambda: dc.Means([(0, 1)], epsilon=1), "Interval"),
+        (lambda: dc.Means([(0, 1, 2)], epsilon=1), "Interval"),
         (lambda: dc.Means(DOMAINS, epsilon=1, names=["a", "a", "b"]), "names"),
         (lambda: dc.Means(DOMAINS, epsilon=1, answers=4), "answers must be .* not 4"),
         (lambda: dc.Means(DOMAINS, epsilon=1, answers=0), "answers must be .* not 0"),

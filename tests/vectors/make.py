@@ -186,9 +186,13 @@ def upload(campaign: str, number: int, width: int, answers: list[list[str]], end
 
 
 def encode(description: dict[str, Any], value: Any) -> Any:
-    """Return one canonical input, or None if the value is refused."""
+    """Return one canonical input, or None if the value is refused, or if a device would replace it by a constant.
+
+    Where the owner of the data runs the code, `encode` reads more than a device does: a text that spells a number.
+    """
+    encoder = read_encoder(description)
     try:
-        return read_encoder(description).encode([value]).inputs.tolist()[0]
+        return None if encoder.encode_total([value]).replaced[0] else encoder.encode([value]).inputs.tolist()[0]
     except DiscreetError:
         return None
 

@@ -15,6 +15,7 @@ from discreet.cli import (
     describe,
     estimate,
     mechanisms,
+    new_mechanism,
     plugins,
     privatize,
     serve,
@@ -26,7 +27,7 @@ __all__ = ["app", "main"]
 
 VERBS = (
     demo, mechanisms, describe, advise, privatize, estimate, compare, certify, audit, budget, serve, campaign,
-    verify_page, plugins,
+    new_mechanism, verify_page, plugins,
 )  # fmt: skip
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from inspect import Parameter, signature
 from pkgutil import walk_packages
 from typing import Any, Literal, TypeVar, overload
@@ -76,14 +77,20 @@ def register(name: str, *, question: str, paper: str) -> Callable[[Constructor],
     return keep
 
 
+GROUP = "discreet.mechanisms"
+"""Entry points of this group name modules of other distributions that register mechanisms."""
+
+
 @cache
 def load() -> None:
-    """Import every module of `discreet.mechanisms`, so that all shapes and mechanisms are known."""
+    """Import every module of `discreet.mechanisms`, and those that other distributions name by entry point."""
     from discreet.mechanisms import categorical, numeric, shapes
 
     for package in (shapes, numeric, categorical):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             import_module(module.name)
+    for entry_point in entry_points(group=GROUP):
+        entry_point.load()
 
 
 def entries() -> dict[str, Entry]:

@@ -9,6 +9,7 @@ and, for knots such as 0 and 1e-300, the rounding of one input would be infinity
 report.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,14 +18,16 @@ from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import AnyArray, Counts, Floats, Words
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, PrivacyError
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.kernels.guides import knot_guide, threshold_guide
+from discreet.mechanisms.shapes.rounding import LARGEST_EXCESS, checked_probabilities, rounded
 from discreet.operators import Dense, Operator, after_rounding
 from discreet.privacy.certificate import Certificate, column_ratio, table_bias
-from discreet.privacy.exact import TOTAL
+from discreet.privacy.exact import EPSILON_MIN, TOTAL, check_epsilon
 from discreet.wire import Fields
 
 LEAST_GAP = 1 / TOTAL
@@ -72,6 +75,60 @@ class Table(Numeric):
             if sum(row) != TOTAL:
                 raise DiscreetError(f"weights at knot {knot} must sum to exactly 2^48, not to {sum(row)}")
         self.certificate.require(name)
+
+    @classmethod
+    def from_probabilities(
+        cls,
+        probabilities: npt.ArrayLike,
+        values: Sequence[float],
+        *,
+        knots: Sequence[float] | None = None,
+        epsilon: float | None = None,
+        name: str = "table",
+    ) -> "Table":
+        """Build a table from probabilities in floating point, rounded towards privacy.
+
+        Parameters
+        ----------
+        probabilities : array_like
+            P[knot, output]: one row per knot, each with sum 1, no entry 0.
+        values : sequence of float
+            The number that each output is decoded to. The table is unbiased if P @ values are the knots.
+        knots : sequence of float, optional
+            Increasing, from -1 to 1; equally far apart unless given. An input between two knots is rounded to one of
+            them at random, so that its expectation is kept.
+        epsilon : float, optional
+            What the table must keep; unless given, what the probabilities keep, rounded up.
+        name : str
+            Its name.
+
+        Returns
+        -------
+        Table
+            Its weights are whole numbers of 2^-48, and its exact epsilon is never above ``epsilon``. Where rounding
+            alone would exceed it, all rows move towards their average by a millionth or less, and the values are
+            stretched by as much, so that means stay what they were.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> high, low = np.e / (np.e + 1), 1 / (np.e + 1)
+        >>> end = (np.e + 1) / (np.e - 1)
+        >>> table = Table.from_probabilities([[high, low], [low, high]], [-end, end], epsilon=1)
+        >>> table.certificate.holds, table.certificate.unbiased
+        (True, True)
+        """
+        given = checked_probabilities(probabilities, len(values))
+        found = math.log(float((given.max(axis=0) / given.min(axis=0)).max()))
+        claimed = max(math.ceil(found * 1e9 + 1) / 1e9, EPSILON_MIN) if epsilon is None else check_epsilon(epsilon)
+        if found > claimed * (1 + LARGEST_EXCESS):
+            raise PrivacyError(
+                f"the probabilities of {name} keep epsilon = {found:.9g}, not {claimed:g}; give epsilon={found:.3g} or "
+                "more, or change them"
+            )
+        places = np.linspace(-1, 1, len(given)).tolist() if knots is None else list(knots)
+        weights, decoded = rounded(given, np.asarray(values, dtype=np.float64), claimed)
+        return cls(name, claimed, places, weights, decoded.tolist())
 
     def _certify(self) -> Certificate:
         ratio = column_ratio(list(zip(*self.weights, strict=True)))
