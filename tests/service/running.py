@@ -21,6 +21,7 @@ from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.registry import QUESTIONS
 from discreet.service import Settings, Store, create_app
+from discreet.service.asked import Asked
 from discreet.service.connections import GuardedProtocol
 
 FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1}
@@ -81,6 +82,23 @@ def running(database: str, lock_seconds: float = 5.0, **settings: Any) -> Iterat
 def one_hot_plan(size: int, epsilon: float = 20.0) -> dict[str, Any]:
     """A plan whose channel is all but transparent: each value shows up in the tally as itself."""
     return dc.Frequency(dc.Categories(range(size)), epsilon, method="randomized-response", post="raw").to_dict()
+
+
+def one_hot_survey(size: int, questions: int = 3) -> dict[str, Any]:
+    """A questionnaire of such channels: each person is asked one of its questions."""
+    asked = [dc.Choice(f"question {i}", range(size)) for i in range(questions)]
+    return dc.Questionnaire(asked, 20.0, method="one-question").to_dict()
+
+
+def saying(asked: Asked, campaign: bytes, ids: bytes, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows of reports that say these codes, each in the channel of its id, and the channels."""
+    names = np.frombuffer(ids, dtype=np.uint8).reshape(-1, 16)
+    drawn, said = asked.drawn(campaign, names), np.asarray(codes)
+    rows = np.zeros((len(names), asked.width), dtype=np.uint8)
+    for channel in np.unique(drawn):
+        own = np.flatnonzero(drawn == channel)
+        rows[own] = pad(asked.mechanisms[channel].pack(said[own]), len(own), asked.width)
+    return rows, drawn
 
 
 def reports_of(campaign: Campaign, codes: Any, ids: list[bytes] | None = None) -> tuple[bytes, list[bytes]]:

@@ -26,10 +26,10 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
-from tests.service.running import TwoRounds
+from tests.service.running import TwoRounds, one_hot_survey, saying
 
 from discreet.errors import DiscreetError
-from discreet.messages.uploads import Upload, pad, read_upload, write_upload
+from discreet.messages.uploads import Upload, read_upload, write_upload
 from discreet.service import log
 from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
@@ -69,6 +69,10 @@ class Collection(RuleBasedStateMachine):
     """Everything that may happen to a campaign of two rounds."""
 
     new_database = None
+    size = SIZE
+
+    def plan(self):
+        return TwoRounds(SIZE).to_dict()
 
     @initialize()
     def begin(self):
@@ -76,8 +80,7 @@ class Collection(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="discreet-sim-"))
         database = self.new_database() if self.new_database else str(self.directory / "c.db")
         self.workers = [Worker(database, lambda: self.today[0]) for _ in range(2)]
-        plan = TwoRounds(SIZE).to_dict()
-        self.campaign = self.workers[0].campaigns.create(plan, "Simulated", minimum=1, admission="open")
+        self.campaign = self.workers[0].campaigns.create(self.plan(), "Simulated", minimum=1, admission="open")
         self.next = 0
         self.sent: dict[bytes, tuple[int, int]] = {}  # id: (round, number)
         self.known: set[tuple[int, int]] = set()  # acknowledged (round, number)
@@ -109,8 +112,8 @@ class Collection(RuleBasedStateMachine):
         for number in sorted({self.sent[one][0] for one in ids}):
             mine = [one for one in ids if self.sent[one][0] == number]
             said = codes or [self.sent[one][1] for one in mine]
-            rows = pad(asked.mechanisms[0].pack(np.asarray(said[: len(mine)])), len(mine), asked.width)
             names = np.frombuffer(b"".join(mine), dtype=np.uint8).reshape(-1, 16)
+            rows, _ = saying(asked, self.campaign, b"".join(mine), said[: len(mine)])
             uploads.append(read_upload(write_upload(self.campaign, number, names, rows)))
         return uploads
 
@@ -127,7 +130,7 @@ class Collection(RuleBasedStateMachine):
 
     # -- what may happen --
 
-    @precondition(lambda self: self.next < SIZE - 10)
+    @precondition(lambda self: self.next < self.size - 10)
     @rule(worker=st.integers(0, 1), count=st.integers(1, 8), answer_is_lost=st.booleans())
     def send(self, worker, count, answer_is_lost):
         uploads = self.upload(self.fresh(count))
@@ -141,7 +144,7 @@ class Collection(RuleBasedStateMachine):
         uploads = self.upload(self.some(data))
         self.acknowledge(uploads, self.workers[worker].take(uploads))
 
-    @precondition(lambda self: self.sent and self.next < SIZE - 10)
+    @precondition(lambda self: self.sent and self.next < self.size - 10)
     @rule(worker=st.integers(0, 1), data=st.data())
     def send_many_requests_at_once(self, worker, data):
         uploads = self.upload(self.fresh(2)) + self.upload(self.some(data)) + self.upload(self.some(data))
@@ -152,10 +155,10 @@ class Collection(RuleBasedStateMachine):
     def send_another_answer_under_a_known_id(self, worker, data):
         mine = [one for one, said in self.sent.items() if said in self.known]
         one = data.draw(st.sampled_from(mine))
-        outcomes = self.workers[worker].take(self.upload([one], codes=[SIZE - 1]))
+        outcomes = self.workers[worker].take(self.upload([one], codes=[self.size - 1]))
         assert outcomes[0].tolist() == [REPLAYED]
 
-    @precondition(lambda self: self.next < SIZE - 10)
+    @precondition(lambda self: self.next < self.size - 10)
     @rule(worker=st.integers(0, 1))
     def send_garbage(self, worker):
         ids = self.fresh(3)
@@ -165,7 +168,7 @@ class Collection(RuleBasedStateMachine):
         for outcome in self.workers[worker].take(spoiled + unknown):
             assert isinstance(outcome, Refused) or not (outcome == ACCEPTED).any()
 
-    @precondition(lambda self: self.next < SIZE - 10)
+    @precondition(lambda self: self.next < self.size - 10)
     @rule(worker=st.integers(0, 1), count=st.integers(1, 8), after=st.booleans())
     def crash_around_the_commit(self, worker, count, after):
         """The process dies just before its commit, or between the commit and the answer."""
@@ -210,7 +213,8 @@ class Collection(RuleBasedStateMachine):
         if not hasattr(self, "workers"):
             return
         for row in self.rounds():
-            counts = self.workers[1].store.round_tally(row["id"], Asked.read(row["document"]))["all"].counts
+            tallies = self.workers[1].store.round_tally(row["id"], Asked.read(row["document"]))
+            counts = np.sum([tally.counts for tally in tallies.values()], axis=0)
             number = row["number"]
             assert counts.max(initial=0) <= 1, "a report was counted twice"
             counted = set(np.flatnonzero(counts).tolist())
@@ -218,6 +222,15 @@ class Collection(RuleBasedStateMachine):
                 "an acknowledged report is lost"
             )
             assert counted <= {said for round_, said in self.sent.values() if round_ == number}, "nobody sent this"
+
+
+class Survey(Collection):
+    """The same for a questionnaire: each number is said in the channel that its id draws."""
+
+    size = 1000
+
+    def plan(self):
+        return one_hot_survey(self.size)
 
 
 FAST = settings(
@@ -236,6 +249,10 @@ def test_simulation():
     run_state_machine_as_test(Collection, settings=FAST)
 
 
+def test_simulation_of_a_questionnaire():
+    run_state_machine_as_test(Survey, settings=settings(FAST, max_examples=8))
+
+
 def test_simulation_on_postgresql(postgres):
     class OnPostgres(Collection):
         new_database = staticmethod(postgres.new_database)
@@ -247,3 +264,8 @@ def test_simulation_on_postgresql(postgres):
 def test_long_simulation():
     """A hundred thousand steps."""
     run_state_machine_as_test(Collection, settings=settings(FAST, max_examples=1000, stateful_step_count=100))
+
+
+@pytest.mark.slow
+def test_long_simulation_of_a_questionnaire():
+    run_state_machine_as_test(Survey, settings=settings(FAST, max_examples=300, stateful_step_count=100))

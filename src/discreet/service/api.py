@@ -198,6 +198,11 @@ def for_viewers(app: FastAPI, service: Service) -> None:
         """
         return results.estimate(bytes.fromhex(identifier))
 
+    @app.get("/api/campaigns/{identifier}/dropout", responses=responses(401, 403, 404), **guarded)
+    def left(identifier: Identifier) -> Json:
+        """Return whether people leave some blocks of a questionnaire more often than others (the dropout alarm)."""
+        return results.dropout(bytes.fromhex(identifier))
+
     @app.get("/api/campaigns/{identifier}/fit", responses=responses(401, 403, 404), **guarded)
     def fit(identifier: Identifier) -> Json:
         """Return whether some distribution of answers explains the reports (the manipulation alarm)."""

@@ -71,6 +71,10 @@ class Asked:
         """Return the channel that is drawn for each report id, in the public group that its row names; -1 for none."""
         return drawn_by_id(campaign, self.number, ids, self.ends, group_codes(self.round, rows))
 
+    def drawn(self, campaign: bytes, ids: Bytes) -> Counts:
+        """Return the channel that is drawn for each report id, where no public groups are asked."""
+        return drawn_by_id(campaign, self.number, ids, self.ends)
+
     def is_invited(self, tickets: Bytes, rows: Bytes) -> Mask:
         """Return which rows name the public group that their invitation was made for, if it was made for one."""
         groups = group_codes(self.round, rows)

@@ -22,10 +22,12 @@ from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import check_width
 from discreet.plans.base import Plan, Round
 from discreet.plans.groups import Groups
+from discreet.plans.questionnaire import Questionnaire
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
 from discreet.service.errors import Conflict
+from discreet.service.handed import Handed
 from discreet.service.results import find, group_sizes, history, plan_of
 from discreet.service.settings import Settings
 from discreet.service.store import Store
@@ -46,6 +48,7 @@ class Campaigns:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self.store, self.settings = store, settings
+        self.handed = Handed(store)
         self._advancing = threading.Lock()
 
     # -- administration -----------------------------------------------------------------------------------
@@ -171,6 +174,7 @@ class Campaigns:
 
     def tick(self) -> None:
         """Close rounds that have reached their target or their last day; continue what a crash interrupted."""
+        self.handed.store()
         for row in self.store.campaigns():
             if row["finished"]:
                 continue
@@ -230,12 +234,16 @@ class Campaigns:
         return [_listed_round(row, one) for one in self.store.rounds(identifier)]
 
     def issue(self, identifier: bytes, count: int) -> list[str]:
-        """Hand out report ids; nothing is stored, because the ids carry the collector's mark."""
+        """Hand out report ids; none is stored, because they carry the collector's mark. Questionnaires count them."""
         row = self.find(identifier)
         if row["admission"] != "issued":
             raise Conflict(f"ids are handed out only if admission is issued; here it is {row['admission']}")
         nonces = system_entropy().read(8 * count)
-        return [issue_id(bytes(row["secret"]), nonces[i : i + 8]).hex() for i in range(0, 8 * count, 8)]
+        ids = [issue_id(bytes(row["secret"]), nonces[i : i + 8]) for i in range(0, 8 * count, 8)]
+        if isinstance(plan_of(row["plan"]), Questionnaire):
+            last = self.store.rounds(identifier)[-1]
+            self.handed.add(identifier, last["id"], Asked.read(last["document"]), ids)
+        return [one.hex() for one in ids]
 
     def invite(self, identifier: bytes, count: int, group: Any = None) -> list[str]:
         """Make one-time invitation tickets; only their hashes are stored.

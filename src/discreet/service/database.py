@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from discreet.errors import DiscreetError
 from discreet.service.errors import StoreBusy
 
-NEWEST = "0003"
+NEWEST = "0004"
 """The newest version among `migrations`."""
 _BACKENDS = ("sqlite", "postgresql")
 _LOCK_SECONDS = 5.0

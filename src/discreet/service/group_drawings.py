@@ -4,11 +4,13 @@ Tests and differences are for one look. While a campaign is watched they are lef
 difference some day, whether there is one or not.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.plans.answers import FrequencyAnswer, NumberAnswer
 from discreet.plans.base import Plan
@@ -193,24 +195,9 @@ def _bars(answer: FrequencyAnswer, top: float) -> list[dict[str, Any]]:
 
 @drawn.register
 def _(answer: CrossTableAnswer, plan: Plan | None = None) -> dict[str, Any]:
-    top = float(answer.frequencies.max()) or 1.0
     first, second = answer.labels
-    ends = answer.interval
-    rows = []
-    for i, label in enumerate(first):
-        cells = [
-            {
-                "share": charts.percent(float(share)),
-                "chart": charts.heat(
-                    float(share) / top,
-                    f"{label}, {second[j]}: {charts.percent(float(share))} "
-                    f"(from {charts.percent(float(ends[i, j, 0]))} to {charts.percent(float(ends[i, j, 1]))})",
-                ),
-                "strong": bool(share > 0.6 * top),
-            }
-            for j, share in enumerate(answer.frequencies[i])
-        ]
-        rows.append({"label": str(label), "cells": cells, "margin": charts.percent(answer.rows.frequencies[i])})
+    margins = answer.rows.frequencies.tolist()
+    rows = heated(first, second, answer.frequencies, answer.interval, margins)
     listed = [
         [
             f"{row[answer.names[0]]}, {row[answer.names[1]]}",
@@ -228,6 +215,29 @@ def _(answer: CrossTableAnswer, plan: Plan | None = None) -> dict[str, Any]:
         "few": [],
         "tables": [table("Cells", ["Cell", "Share", "From", "To"], listed[:MOST_LISTED])],
     }
+
+
+def heated(
+    first: Sequence[Any], second: Sequence[Any], shares: Floats, ends: Floats, margins: Sequence[float]
+) -> list[dict[str, Any]]:
+    """Return the rows of a table of two questions, each cell as dark as its share is large."""
+    top = float(shares.max()) or 1.0
+    rows = []
+    for i, label in enumerate(first):
+        cells = [
+            {
+                "share": charts.percent(float(share)),
+                "chart": charts.heat(
+                    float(share) / top,
+                    f"{label}, {second[j]}: {charts.percent(float(share))} "
+                    f"(from {charts.percent(float(ends[i, j, 0]))} to {charts.percent(float(ends[i, j, 1]))})",
+                ),
+                "strong": bool(share > 0.6 * top),
+            }
+            for j, share in enumerate(shares[i])
+        ]
+        rows.append({"label": str(label), "cells": cells, "margin": charts.percent(margins[i])})
+    return rows
 
 
 def _association(answer: CrossTableAnswer) -> list[str]:

@@ -25,9 +25,13 @@ from discreet.estimation.fit import goodness_of_fit
 from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Plan, group_key
 from discreet.plans.groups import GroupsAnswer
+from discreet.plans.questionnaire import Questionnaire
+from discreet.plans.questionnaire.answer import QuestionnaireAnswer
 from discreet.plans.registry import read_plan
 from discreet.service.asked import Asked
+from discreet.service.dropout import dropout
 from discreet.service.errors import Conflict, Missing
+from discreet.service.handed import handed_out
 from discreet.service.store import Store
 
 _KEPT = 512
@@ -107,7 +111,7 @@ class Results:
         n = sum(answered.n // answered.round.answers for answered in found)
         if n < row["minimum"]:
             return early(row, n).to_dict()
-        hidden = small_groups(found, int(row["minimum"]))
+        hidden = small_channels(found, int(row["minimum"]))
         listed = [
             {
                 "round": one.round.number,
@@ -137,6 +141,10 @@ class Results:
                     answer = answer.shown_from(int(row["minimum"]))
                     if not answer.groups:
                         raise DiscreetError(f"no group has {row['minimum']} reports")
+                if isinstance(answer, QuestionnaireAnswer):
+                    answer = answer.shown_from(int(row["minimum"]))
+                    if not answer.answers:
+                        raise DiscreetError(f"no question has {row['minimum']} reports")
             except (DiscreetError, ArithmeticError, LookupError) as error:
                 sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(rounds) + 1} has not begun"
                 held = Withheld(f"the question cannot be answered yet: {sentence}", n, int(row["minimum"]), False)
@@ -153,7 +161,7 @@ class Results:
         def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
             channels: list[dict[str, Any]] = []
             found = history(self.store, rounds)
-            hidden = small_groups(found, int(row["minimum"]))
+            hidden = small_channels(found, int(row["minimum"]))
             for one in found:
                 for channel in one.round.channels:
                     if channel.key in hidden:
@@ -166,10 +174,25 @@ class Results:
         found = self._computed("fit", identifier, compute)
         return found.to_dict() if isinstance(found, Withheld) else found
 
+    def dropout(self, identifier: bytes) -> dict[str, Any]:
+        """Return whether people leave some blocks of a questionnaire more often than others, JSON-ready."""
+
+        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
+            (one,) = history(self.store, rounds)
+            asked = Asked.read(rounds[0]["document"])
+            reports = [one.tallies[key].n for key in asked.keys]
+            handed = handed_out(self.store, row, rounds[0]["id"], asked)
+            return {"withheld": False, "n": n} | dropout(asked.keys, reports, asked.round.shares, handed).to_dict()
+
+        if not isinstance(plan_of(find(self.store, identifier)["plan"]), Questionnaire):
+            return {"withheld": True, "reason": "only questionnaires ask different people different questions"}
+        found = self._computed("dropout", identifier, compute)
+        return found.to_dict() if isinstance(found, Withheld) else found
+
     def small(self, identifier: bytes) -> frozenset[str]:
-        """Return the channels of public groups that have fewer reports than the campaign's minimum."""
+        """Return the channels of which nothing is shown: they have fewer reports than the campaign's minimum."""
         row, rounds = find(self.store, identifier), self.store.rounds(identifier)
-        return small_groups(history(self.store, rounds), int(row["minimum"]))
+        return small_channels(history(self.store, rounds), int(row["minimum"]))
 
     def _computed(
         self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[dict[str, Any]], int], Found]
@@ -210,6 +233,14 @@ def small_groups(found: Sequence[Answered], minimum: int) -> frozenset[str]:
         if one.round.by is not None and label in one.round.by.labels
         for channel in one.round.of_group(label).channels
     )
+
+
+def small_channels(found: Sequence[Answered], minimum: int) -> frozenset[str]:
+    """Return the channels of small public groups, and the small blocks of a questionnaire: each answers for itself."""
+    blocks = {
+        key for one in found if one.round.form is not None for key, tally in one.tallies.items() if tally.n < minimum
+    }
+    return small_groups(found, minimum) | blocks
 
 
 def is_final(row: RowMapping, n: int) -> bool:

@@ -42,6 +42,7 @@ campaigns = Table(
     Column("unit", Text, nullable=False),
     Column("language", String(8), nullable=False),
     Column("archived", Boolean, nullable=False),
+    Column("origins", Text, nullable=False),
 )
 
 rounds = Table(
@@ -80,6 +81,15 @@ arrivals = Table(
     metadata,
     Column("round", Integer, primary_key=True, autoincrement=False),
     Column("day", Date, primary_key=True),
+    Column("worker", BigInteger, primary_key=True, autoincrement=False),
+    Column("n", BigInteger, nullable=False),
+)
+
+handed = Table(
+    "handed",
+    metadata,
+    Column("round", Integer, primary_key=True, autoincrement=False),
+    Column("channel", SmallInteger, primary_key=True, autoincrement=False),
     Column("worker", BigInteger, primary_key=True, autoincrement=False),
     Column("n", BigInteger, nullable=False),
 )

@@ -41,6 +41,12 @@ class Store(Tokens):
         with self.write() as connection:
             connection.execute(sa.insert(schema.tickets), [{"campaign": campaign, "id": one} for one in ids])
 
+    def ticket_ids(self, campaign: bytes) -> bytes:
+        """Return the report ids of all tickets, one after the other."""
+        with self.read() as connection:
+            query = sa.select(schema.tickets.c.id).where(schema.tickets.c.campaign == campaign)
+            return b"".join(bytes(one) for one in connection.execute(query).scalars())
+
     def count_tickets(self, campaign: bytes) -> tuple[int, int]:
         """Return the number of tickets made, and of those spent."""
         columns = schema.tickets.c
@@ -85,7 +91,7 @@ class Store(Tokens):
         with self.write() as connection:
             listed = sa.select(schema.rounds.c.id).where(schema.rounds.c.campaign == identifier)
             connection.execute(listed.with_for_update())
-            for table in (schema.reports, schema.tallies, schema.arrivals):
+            for table in (schema.reports, schema.tallies, schema.arrivals, schema.handed):
                 connection.execute(sa.delete(table).where(table.c.round.in_(listed)))
             for table in (schema.rounds, schema.tickets):
                 connection.execute(sa.delete(table).where(table.c.campaign == identifier))

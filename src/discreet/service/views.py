@@ -7,7 +7,8 @@ import datetime
 import math
 from typing import Any
 
-import discreet.service.group_drawings  # noqa: F401  # registers how answers by group are drawn
+import discreet.service.group_drawings  # registers how answers by group are drawn
+import discreet.service.survey_drawings  # noqa: F401  # and questionnaires
 from discreet.plans.answers import Answer, NumberAnswer
 from discreet.service import charts
 from discreet.service.asked import Asked
@@ -33,6 +34,7 @@ def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[
     return progress | {
         "answer": panel,
         "fit": fit,
+        "dropout": _dropout(results.dropout(identifier)),
         "doubts": [one for one in fit["channels"] if one["alarm"]],
         "times": f"{math.exp(progress['epsilon']):.3g}",
         "certificates": _certificates(campaigns.store.rounds(identifier)),
@@ -68,6 +70,24 @@ def _looks(answer: Answer, found: dict[str, Any], progress: dict[str, Any]) -> s
         return f"{hold} however often you looked: the campaign was not closed at its {expected}."
     later = f" {become} narrower if you close the campaign at its {expected}."
     return f"{hold} however often you look." + (later if is_planned else "")
+
+
+def _dropout(found: dict[str, Any]) -> dict[str, Any] | None:
+    """Return how many people of each block answered; None if everyone is asked the same."""
+    if found["withheld"] or len(found["blocks"]) < 2:
+        return None
+    rows = [
+        [
+            one["channel"],
+            thousands(one["reports"], THIN_SPACE),
+            thousands(round(one["expected"]), THIN_SPACE),
+            "" if one["answered"] is None else charts.percent(one["answered"], 0),
+        ]
+        for one in found["blocks"]
+    ]
+    is_known = any(row[-1] for row in rows)
+    head = ["Block", "Reports", "Expected", *(["Answered"] if is_known else [])]
+    return found | {"table": table("Reports by block", head, [row[: len(head)] for row in rows])}
 
 
 def _round(one: dict[str, Any]) -> dict[str, Any]:

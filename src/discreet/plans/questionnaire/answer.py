@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -156,6 +156,8 @@ class QuestionnaireAnswer(Answer):
         Why a question has none, for those that do not.
     blocks : tuple of tuple of str
         Which questions were asked together, as `table` needs them.
+    fewest : dict
+        How many reports each question has in the block that has the fewest.
     tabled : callable
         Gives the table of two questions, at a level.
     """
@@ -163,6 +165,7 @@ class QuestionnaireAnswer(Answer):
     answers: dict[str, ChoiceAnswer | GivenNumber]
     too_few: dict[str, str] = field(default_factory=dict)
     blocks: tuple[tuple[str, ...], ...] = ()
+    fewest: dict[str, int] = field(default_factory=dict)
     tabled: Callable[[str, str, float], TableAnswer] | None = field(default=None, compare=False)
 
     counted: ClassVar[str] = "people"
@@ -196,6 +199,10 @@ class QuestionnaireAnswer(Answer):
         """
         if self.tabled is None:
             raise DiscreetError("this answer was made without the counts that tables need")
+        for name in (first, second):
+            held = next((one for one in self.too_few if name == one or name.startswith(f"{one}/")), None)
+            if held is not None:
+                raise DiscreetError(f"question {held!r} has no answer: {self.too_few[held]}")
         return self.tabled(first, second, self.level)
 
     @property
@@ -239,7 +246,16 @@ class QuestionnaireAnswer(Answer):
         wide = {name: one.widened(people, time) for name, one in self.answers.items()}
         said = dict.fromkeys([*self.assumed, *(line for one in wide.values() for line in one.assumed)])
         watched = all(one.interval_kind == "watched" for one in wide.values())
-        return replace(self, answers=wide, assumed=tuple(said), interval_kind="watched" if watched else "fixed")
+        kind: Literal["fixed", "watched"] = "watched" if watched else "fixed"
+        tabled = None if self.tabled is None else _WidenedTable(self.tabled, people, time)
+        return replace(self, answers=wide, assumed=tuple(said), interval_kind=kind, tabled=tabled)
+
+    def shown_from(self, minimum: int) -> Self:
+        """Return the answers to questions with at least ``minimum`` reports in every block that asks them."""
+        small = {name: n for name, n in self.fewest.items() if n < minimum}
+        reasons = {name: f"{n} reports so far; a question is shown from {minimum}" for name, n in small.items()}
+        kept = {name: one for name, one in self.answers.items() if name not in small}
+        return replace(self, answers=kept, too_few=self.too_few | reasons)
 
     def _recomputed(self, **changes: Any) -> Self:
         made = {name: one._recomputed(**changes) for name, one in self.answers.items()}
@@ -298,6 +314,18 @@ def option_share(answer: ChoiceAnswer, place: int) -> NumberAnswer:
         family=answer.family,
         interval_kind=answer.interval_kind,
     )
+
+
+@dataclass(frozen=True)
+class _WidenedTable:
+    """Tables for somebody who looks more than once."""
+
+    tabled: Callable[[str, str, float], TableAnswer]
+    people: int
+    time: float
+
+    def __call__(self, first: str, second: str, level: float) -> TableAnswer:
+        return self.tabled(first, second, level).widened(self.people, self.time)
 
 
 @dataclass(frozen=True)

@@ -259,10 +259,13 @@ class Questionnaire(Plan[QuestionnaireAnswer]):
         too_few: dict[str, str] = {}
         joints: list[Joint] = []
         methods: dict[str, list[str]] = {}
+        fewest: dict[str, int] = {}
         for channel in answered.round.channels:
             own = [self.columns[i] for i in asked_columns(channel)]
             for column in own:
-                methods.setdefault(column.question.name, []).append(channel.mechanism.name)
+                name, n = column.question.name, answered.tally(channel.key).n
+                methods.setdefault(name, []).append(channel.mechanism.name)
+                fewest[name] = min(n, fewest.get(name, n))
             try:
                 joints += read_block(self, answered, channel, own, found)
             except DiscreetError as error:
@@ -279,6 +282,7 @@ class Questionnaire(Plan[QuestionnaireAnswer]):
             answers=answers,
             too_few=too_few,
             blocks=tuple(tuple(self.columns[i].name for i in joint.columns) for joint in joints),
+            fewest=fewest,
             tabled=partial(make_table, self, tuple(joints)),
             level=self.level,
             n=answered.n,

@@ -126,9 +126,13 @@ class Choice(Question):
         margin: float = MARGIN,
         when: str | None = None,
         refusal: bool | None = None,
+        text: str = "",
     ) -> "list[Choice]":
         """Return a question for each row of a matrix, named "name/row", all with the same options."""
-        return [cls(f"{name}/{row}", options, margin=margin, when=when, refusal=refusal, text=str(row)) for row in rows]
+        return [
+            cls(f"{name}/{row}", options, margin=margin, when=when, refusal=refusal, text=f"{text or name}: {row}")
+            for row in rows
+        ]
 
     @property
     def scale(self) -> tuple[float, ...] | None:

@@ -132,8 +132,7 @@ def _of_element(element: Mapping[str, Any], margin: float) -> list[Question]:
         return [Ticks(name, choices, element.get("maxSelectedChoices") or None, margin=share, **shared)]
     if kind == "matrix" and element.get("rows") and element.get("columns"):
         columns, rows = [_value(one) for one in element["columns"]], [_value(one) for one in element["rows"]]
-        own = {key: value for key, value in shared.items() if key != "text"}
-        return list(Choice.matrix(name, [str(row) for row in rows], columns, margin=share, **own))
+        return list(Choice.matrix(name, [str(row) for row in rows], columns, margin=share, **shared))
     if kind == "text" and element.get("inputType") in ("number", "range"):
         low, high = _ends(element)
         if low is not None and high is not None:
