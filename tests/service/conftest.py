@@ -9,6 +9,12 @@ from tests.service.running import Running, running
 from discreet.privacy import entropy
 
 
+class _Drawn(entropy.Entropy):
+    """A seeded source that stands for the system's: devices refuse one that can be reproduced."""
+
+    reproducible = False
+
+
 @pytest.fixture(autouse=True)
 def drawn_by_name(request, monkeypatch) -> None:
     """Let every draw of this process follow from the test's name.
@@ -16,8 +22,7 @@ def drawn_by_name(request, monkeypatch) -> None:
     The ids that a collector issues decide which question each person answers. Drawn by the system they would differ
     from run to run, and an estimate with them, however the answers themselves are seeded.
     """
-    drawn = entropy.Entropy.seeded(zlib.crc32(request.node.nodeid.encode()))
-    drawn._reproducible = False  # devices refuse a seeded source; this one stands for the system's
+    drawn = _Drawn.seeded(zlib.crc32(request.node.nodeid.encode()))
     monkeypatch.setattr(entropy, "_SYSTEM", [drawn])
 
 

@@ -7,6 +7,9 @@ import numpy as np
 
 import discreet as dc
 from discreet.device.client import Campaign
+from discreet.device.rounds import VerifiedRound
+from discreet.messages.uploads import report_ids
+from discreet.plans.assignment import drawn_by_id
 
 PETS = ["cat", "dog", "fish", "bird", "rabbit", "snake"]
 SYMPTOMS = ["cough", "fever", "rash", "headache"]
@@ -60,13 +63,11 @@ def id_of(campaign: Campaign, channel: int) -> bytes:
     asked, number = campaign.round(), 0
     while True:
         found = hashlib.sha256(b"%d" % number).digest()[:16]
-        if asked.round.channels[channel] in asked.round.answered(_drawn(asked, found)):
+        if asked.round.channels[channel] in asked.round.answered(drawn_by(asked, found)):
             return found
         number += 1
 
 
-def _drawn(asked: Any, one: bytes) -> int:
-    from discreet.messages.uploads import report_ids
-    from discreet.plans.assignment import drawn_by_id
-
+def drawn_by(asked: VerifiedRound, one: bytes) -> int:
+    """Return the channel that an id draws."""
     return int(drawn_by_id(asked.campaign, asked.number, report_ids([one]), asked.ends)[0])

@@ -44,6 +44,12 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
 
+Origins = Annotated[
+    list[Annotated[str, Field(max_length=300)]],
+    Field(max_length=20, description="Sites that may embed the campaign, such as https://news.example."),
+]
+
+
 class NewCampaign(_Body):
     """A campaign to start."""
 
@@ -60,6 +66,7 @@ class NewCampaign(_Body):
     contact: Annotated[Short, Field(description="Whom people can ask, such as an e-mail address.")] = ""
     unit: Annotated[Short, Field(description="Of the numbers that people answer, such as minutes.")] = ""
     language: Annotated[Language, Field(description="Of the answer page; empty for that of the browser.")] = ""
+    origins: Origins = []  # pydantic copies it
 
 
 class CampaignChange(_Body):
@@ -76,6 +83,7 @@ class CampaignChange(_Body):
     unit: Short | None = None
     language: Language | None = None
     archived: bool | None = None
+    origins: Origins | None = None
 
 
 class PlanOnly(_Body):

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +29,7 @@ from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
 from discreet.service.errors import Conflict
 from discreet.service.handed import Handed
+from discreet.service.origins import check_origins, read_origins
 from discreet.service.results import find, group_sizes, history, plan_of
 from discreet.service.settings import Settings
 from discreet.service.store import Store
@@ -68,6 +70,7 @@ class Campaigns:
         contact: str = "",
         unit: str = "",
         language: str = "",
+        origins: Sequence[str] = (),
     ) -> bytes:
         """Start a campaign, open its first round, and return its id."""
         check_dates(opens, closes)
@@ -97,6 +100,7 @@ class Campaigns:
             "unit": unit,
             "language": language,
             "archived": False,
+            "origins": check_origins(origins),
         }
         self.store.add_campaign(values, document_of(first), target_of(first, people))
         return identifier
@@ -109,6 +113,8 @@ class Campaigns:
         """Change words, dates, minimum, language, whether results are public or the campaign is archived."""
         row = self.find(identifier)
         check_dates(values.get("opens", row["opens"]), values.get("closes", row["closes"]))
+        if "origins" in values:
+            values = values | {"origins": check_origins(values["origins"])}
         if values:
             self.store.change_campaign(identifier, values)
 
@@ -219,6 +225,7 @@ class Campaigns:
             "epsilon": plan.epsilon,
             "method": plan.method,
             "plan": json.loads(row["plan"]),
+            "origins": list(read_origins(row["origins"])),
         }
 
     def round(self, identifier: bytes) -> str:
