@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import RowMapping
 
 from discreet.messages.ids import ID_BYTES
 from discreet.service import schema
@@ -22,7 +21,7 @@ class Handed:
     """The ids that this worker has handed out and not yet stored, by round and channel."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self._lock = store, threading.Lock()
+        self._store, self._lock, self._storing = store, threading.Lock(), threading.Lock()
         self._counts: Counter[tuple[int, int]] = Counter()
 
     def add(self, campaign: bytes, identifier: int, asked: Asked, ids: Sequence[bytes]) -> None:
@@ -35,17 +34,18 @@ class Handed:
             self._counts.update({(identifier, channel): int(n) for channel, n in enumerate(counts) if n})
 
     def store(self) -> None:
-        """Add what was counted to the store."""
-        with self._lock:
-            counts, self._counts = self._counts, Counter()
-        if not counts:
-            return
-        try:
-            self._write(counts)
-        except Exception:
+        """Add what was counted to the store; when this returns, everything counted before is there."""
+        with self._storing:
             with self._lock:
-                self._counts.update(counts)  # again the next time
-            raise
+                counts, self._counts = self._counts, Counter()
+            if not counts:
+                return
+            try:
+                self._write(counts)
+            except Exception:
+                with self._lock:
+                    self._counts.update(counts)  # again the next time
+                raise
 
     def _write(self, counts: "Counter[tuple[int, int]]") -> None:
         columns = schema.handed.c
@@ -58,18 +58,17 @@ class Handed:
                     connection.execute(sa.insert(schema.handed).values(**values))
 
 
-def handed_out(store: Store, row: RowMapping, identifier: int, asked: Asked) -> list[int] | None:
-    """Return how many ids of each channel of a round people were given; None where devices draw their own."""
-    if row["admission"] == "open":
-        return None
-    found = np.zeros(len(asked.keys), dtype=np.int64)
-    if row["admission"] == "invited":
-        ids = np.frombuffer(store.ticket_ids(row["id"]), dtype=np.uint8).reshape(-1, ID_BYTES)
-        found += np.bincount(asked.drawn(bytes(row["id"]), ids), minlength=found.size)
-        return [int(n) for n in found]
-    columns = schema.handed.c
+def issued_ids(store: Store, identifier: int, channels: int) -> list[int]:
+    """Return how many ids of each channel of a round were handed out."""
+    found, columns = [0] * channels, schema.handed.c
     with store.read() as connection:
         query = sa.select(columns.channel, sa.func.sum(columns.n)).where(columns.round == identifier)
         for channel, n in connection.execute(query.group_by(columns.channel)):
             found[channel] = int(n)
-    return [int(n) for n in found]
+    return found
+
+
+def invited_ids(store: Store, campaign: bytes, asked: Asked) -> list[int]:
+    """Return how many tickets of each channel were made."""
+    ids = np.frombuffer(store.ticket_ids(campaign), dtype=np.uint8).reshape(-1, ID_BYTES)
+    return [int(n) for n in np.bincount(asked.drawn(campaign, ids), minlength=len(asked.keys))]

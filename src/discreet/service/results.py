@@ -31,7 +31,7 @@ from discreet.plans.registry import read_plan
 from discreet.service.asked import Asked
 from discreet.service.dropout import dropout
 from discreet.service.errors import Conflict, Missing
-from discreet.service.handed import handed_out
+from discreet.service.handed import invited_ids, issued_ids
 from discreet.service.store import Store
 
 _KEPT = 512
@@ -176,17 +176,19 @@ class Results:
 
     def dropout(self, identifier: bytes) -> dict[str, Any]:
         """Return whether people leave some blocks of a questionnaire more often than others, JSON-ready."""
+        row, rounds = find(self.store, identifier), self.store.rounds(identifier)
+        if not isinstance(plan_of(row["plan"]), Questionnaire):
+            return {"withheld": True, "reason": "only questionnaires ask different people different questions"}
+        asked = Asked.read(rounds[0]["document"])
+        issued = issued_ids(self.store, rounds[0]["id"], len(asked.keys)) if row["admission"] == "issued" else None
 
         def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
             (one,) = history(self.store, rounds)
-            asked = Asked.read(rounds[0]["document"])
+            handed = invited_ids(self.store, identifier, asked) if row["admission"] == "invited" else issued
             reports = [one.tallies[key].n for key in asked.keys]
-            handed = handed_out(self.store, row, rounds[0]["id"], asked)
             return {"withheld": False, "n": n} | dropout(asked.keys, reports, asked.round.shares, handed).to_dict()
 
-        if not isinstance(plan_of(find(self.store, identifier)["plan"]), Questionnaire):
-            return {"withheld": True, "reason": "only questionnaires ask different people different questions"}
-        found = self._computed("dropout", identifier, compute)
+        found = self._computed(f"dropout {issued}", identifier, compute)
         return found.to_dict() if isinstance(found, Withheld) else found
 
     def small(self, identifier: bytes) -> frozenset[str]:
