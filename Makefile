@@ -154,7 +154,7 @@ $(STAMP)/venv:
 $(STAMP)/demo:    EXTRAS := service,plots,excel
 $(STAMP)/service: EXTRAS := service,plots,excel
 $(STAMP)/test:    EXTRAS := dev,all
-$(STAMP)/docs:    EXTRAS := docs,plots,scipy,fast
+$(STAMP)/docs:    EXTRAS := docs,plots,scipy,fast,dataframes
 $(STAMP)/all:     EXTRAS := dev,docs,all
 $(STAMP)/light:   EXTRAS := test
 $(STAMP)/flower:  EXTRAS := dev,dataframes,fast,plots,scipy,flower-simulation

@@ -20,8 +20,8 @@ import pytest
 ROOT = Path(__file__).parent
 EXTRAS = {
     "alembic", "dask", "fastapi", "flwr", "highspy", "httpx", "jinja2", "matplotlib", "mypy", "numba", "pandas",
-    "polars", "psycopg", "pyarrow", "pyspark", "schemathesis", "scipy", "selenium", "sqlalchemy", "starlette",
-    "uvicorn",
+    "polars", "psycopg", "pyarrow", "pyspark", "python_calamine", "schemathesis", "scipy", "selenium", "sqlalchemy",
+    "starlette", "uvicorn",
 }  # fmt: skip
 """Top-level packages that the light environment does not have."""
 BESIDE = {"discreet_papers", "discreet_benchmarks", "site_tools"}
