@@ -69,9 +69,11 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(database: str, lock_seconds: float = 5.0, **settings: Any) -> Iterator[Running]:
+def running(
+    database: str, lock_seconds: float = 5.0, statement_seconds: float = 10.0, **settings: Any
+) -> Iterator[Running]:
     """Run a collector on a database."""
-    with Store(database, lock_seconds=lock_seconds) as store:
+    with Store(database, lock_seconds=lock_seconds, statement_seconds=statement_seconds) as store:
         found = Running(store, Settings(**(FREE | settings)))
         try:
             yield found

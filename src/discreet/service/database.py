@@ -1,7 +1,13 @@
-"""The connection to a collector's database: SQLite (WAL, full sync) or PostgreSQL, its transactions and migrations."""
+"""The connection to a collector's database: SQLite (WAL, full sync) or PostgreSQL, its transactions and migrations.
 
+What is deleted is gone: SQLite overwrites it, and its log of changes is emptied after a deletion and at the end. Nobody
+waits for ever: a lock, a statement and a free connection are waited for as long as the parameters say.
+"""
+
+import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,14 +15,19 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from discreet.errors import DiscreetError
 from discreet.service.errors import StoreBusy
+from discreet.service.hanging import hang_up_after
 
 NEWEST = "0004"
 """The newest version among `migrations`."""
 _BACKENDS = ("sqlite", "postgresql")
 _LOCK_SECONDS = 5.0
+_STATEMENT_SECONDS = 10.0
+_CONNECT_SECONDS = 5
+_NO_CONNECTION = "the store is busy: no connection to it became free in time"
 _MIGRATION_LOCK = 0x64697363  # one worker migrates, the others wait
 
 
@@ -44,24 +55,29 @@ class Database:
     database : str
         A file name, ``sqlite:///file`` or ``postgresql://…``.
     lock_seconds : float
-        How long to wait for another writer before raising `StoreBusy`.
+        How long to wait for another writer, or for a free connection, before raising `StoreBusy`.
+    statement_seconds : float
+        How long PostgreSQL may take for one statement before `StoreBusy` is raised, whether it works or hangs. The
+        largest statements read or delete some thousand rows.
     """
 
-    def __init__(self, database: str, *, lock_seconds: float = _LOCK_SECONDS) -> None:
+    def __init__(
+        self,
+        database: str,
+        *,
+        lock_seconds: float = _LOCK_SECONDS,
+        statement_seconds: float = _STATEMENT_SECONDS,
+    ) -> None:
         self.url = database_url(database)
         self.backend = self.url.get_backend_name()
         if self.backend == "sqlite":
             if not self.url.database or self.url.database == ":memory:":
                 raise DiscreetError("database must be a file, not ':memory:': reports must survive a restart")
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
+            _keep_private(self.url.database)
             self.engine = _sqlite(self.url, lock_seconds)
         else:
-            milliseconds = round(1000 * lock_seconds)
-            self.engine = sa.create_engine(
-                self.url,
-                pool_pre_ping=True,
-                connect_args={"connect_timeout": 10, "options": f"-c lock_timeout={milliseconds}"},
-            )
+            self.engine = _postgresql(self.url, lock_seconds, statement_seconds)
         self._migrate()
 
     def _version(self) -> str | None:
@@ -87,6 +103,9 @@ class Database:
         config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
         with self.write() as connection:
             if self.backend == "postgresql":
+                for name in ("lock_timeout", "statement_timeout"):  # large tables are copied
+                    connection.exec_driver_sql(f"SET LOCAL {name} = 0")
+                connection.execution_options(discreet_patient=True)
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
             config.attributes["connection"] = connection
             command.upgrade(config, NEWEST)
@@ -97,6 +116,8 @@ class Database:
         try:
             with self.engine.connect().execution_options(discreet_write=True) as connection, connection.begin():
                 yield connection
+        except PoolTimeout as error:
+            raise StoreBusy(_NO_CONNECTION) from error
         except OperationalError as error:
             raise StoreBusy(f"the store cannot write now: {_reason(error)}") from error
         except DBAPIError as error:
@@ -110,6 +131,8 @@ class Database:
         try:
             with self.engine.connect() as connection, connection.begin():
                 yield connection
+        except PoolTimeout as error:
+            raise StoreBusy(_NO_CONNECTION) from error
         except OperationalError as error:
             raise StoreBusy(f"the store cannot be read now: {_reason(error)}") from error
 
@@ -122,8 +145,28 @@ class Database:
             return False
         return True
 
+    def empty_log(self) -> bool:
+        """Move SQLite's log of changes into the database file and empty it; return whether nobody was in the way.
+
+        Until then the log may hold what was deleted.
+        """
+        if self.backend != "sqlite":
+            return True
+        try:
+            connection = self.engine.raw_connection()  # outside of any transaction
+        except (DBAPIError, PoolTimeout):
+            return False
+        try:
+            busy = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            return bool(busy == 0)
+        except sqlite3.Error:
+            return False
+        finally:
+            connection.close()
+
     def close(self) -> None:
-        """Close all connections."""
+        """Empty SQLite's log of changes and close all connections."""
+        self.empty_log()
         self.engine.dispose()
 
     def __enter__(self) -> Self:
@@ -133,19 +176,33 @@ class Database:
         self.close()
 
 
+def _keep_private(path: str) -> None:
+    """Make a new database file that only its owner may read, and take others' rights to one that exists."""
+    with suppress(PermissionError):  # not ours to change
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        for name in (path, f"{path}-wal", f"{path}-shm"):
+            with suppress(FileNotFoundError):
+                os.chmod(name, 0o600)
+
+
 def _reason(error: DBAPIError) -> str:
     return str(error.orig).strip().splitlines()[0] if error.orig else type(error).__name__
 
 
 def _sqlite(url: sa.URL, lock_seconds: float) -> Engine:
     engine = sa.create_engine(
-        url, connect_args={"check_same_thread": False, "timeout": lock_seconds}, pool_size=8, max_overflow=32
+        url,
+        connect_args={"check_same_thread": False, "timeout": lock_seconds},
+        pool_size=8,
+        max_overflow=32,
+        pool_timeout=lock_seconds,
     )
+    pragmas = ("journal_mode=WAL", "synchronous=FULL", "cache_size=-65536", "temp_store=MEMORY", "secure_delete=ON")
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions are begun explicitly, below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "cache_size=-65536", "temp_store=MEMORY"):
+        for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
@@ -153,4 +210,22 @@ def _sqlite(url: sa.URL, lock_seconds: float) -> Engine:
         writes = connection.get_execution_options().get("discreet_write")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
+    return engine
+
+
+def _postgresql(url: sa.URL, lock_seconds: float, statement_seconds: float) -> Engine:
+    limits = {"lock_timeout": lock_seconds, "statement_timeout": statement_seconds}
+    engine = sa.create_engine(
+        url,
+        pool_timeout=lock_seconds,
+        connect_args={
+            "connect_timeout": _CONNECT_SECONDS,
+            "options": " ".join(f"-c {name}={round(1000 * seconds)}" for name, seconds in limits.items()),
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 15_000,
+        },
+    )
+    hang_up_after(engine, statement_seconds + 1)  # a moment after the server itself should have given up
     return engine

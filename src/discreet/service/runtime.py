@@ -60,20 +60,23 @@ class Service:
     async def running(self, _: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
         """Run the writer and the calendar as long as the application runs."""
         self.writer.start()
-        ticking = asyncio.create_task(self._tick())
+        ending = asyncio.Event()
+        ticking = asyncio.create_task(self._tick(ending))
         yield {STATE: Connections(self.settings)}
-        ticking.cancel()
-        with suppress(asyncio.CancelledError):
-            await ticking
+        ending.set()
+        await ticking  # its thread has a connection to the database, which is closed below
         await asyncio.to_thread(self.writer.stop)
         self._background.shutdown(wait=True)
+        await asyncio.to_thread(self.store.close)
 
-    async def _tick(self) -> None:
-        while True:
+    async def _tick(self, ending: asyncio.Event) -> None:
+        while not ending.is_set():
             try:
                 await asyncio.to_thread(self.campaigns.tick)
+                await asyncio.to_thread(self.store.tidy)
             except DiscreetError as error:
                 _log.warning("dates and targets could not be checked: %s", error)
             except Exception:
                 _log.exception("dates and targets could not be checked")
-            await asyncio.sleep(self.settings.tick_seconds)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ending.wait(), self.settings.tick_seconds)

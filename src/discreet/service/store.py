@@ -30,9 +30,15 @@ _BLOCK = 50_000
 class Store(Tokens):
     """What a collector keeps; see `Database` for the parameters."""
 
-    def __init__(self, database: str, *, lock_seconds: float = 5.0) -> None:
-        super().__init__(database, lock_seconds=lock_seconds)
+    def __init__(self, database: str, *, lock_seconds: float = 5.0, statement_seconds: float = 10.0) -> None:
+        super().__init__(database, lock_seconds=lock_seconds, statement_seconds=statement_seconds)
         self.worker = secrets.randbits(62)
+        self.has_deleted = False
+
+    def tidy(self) -> None:
+        """Erase what was deleted while somebody was reading."""
+        if self.has_deleted:
+            self.has_deleted = not self.empty_log()
 
     # -- tickets ------------------------------------------------------------------------------------------
 
@@ -96,6 +102,7 @@ class Store(Tokens):
             for table in (schema.rounds, schema.tickets):
                 connection.execute(sa.delete(table).where(table.c.campaign == identifier))
             connection.execute(sa.delete(schema.campaigns).where(schema.campaigns.c.id == identifier))
+        self.has_deleted = not self.empty_log()
 
     def rounds(self, campaign: bytes) -> list[dict[str, Any]]:
         """Return the rounds of a campaign in order, each with the number ``n`` of people who have answered it."""
