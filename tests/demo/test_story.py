@@ -1,5 +1,6 @@
 """The demo, end to end on few people, and its report."""
 
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -13,6 +14,7 @@ from discreet.demo import means, run, story
 from discreet.demo.run import Demo
 from discreet.errors import MissingExtra
 from discreet.mechanisms.comparison import mean_mechanisms
+from discreet.mechanisms.registry import mechanism
 from discreet.report import Column, Picture, Row, Section, page
 
 VOID = {"meta", "link", "br", "img"}
@@ -80,8 +82,9 @@ def checked(text: str) -> Checker:
 @pytest.mark.needs("scipy", "matplotlib")
 def test_sections_and_estimates(small):
     keys = [section.key for section in small.sections]
-    assert keys[:3] == ["device", "mean-wage", "mean-departure"]
-    for section in small.sections[1:3]:
+    assert keys[0] == "distribution"
+    assert keys[-3:] == ["mean-wage", "mean-departure", "exact"]  # the comparison of the methods comes last
+    for section in small.sections[-3:-1]:
         assert [e["method"] for e in section.facts["estimates"]]
         assert {e["method"] for e in section.facts["estimates"]} == set(mean_mechanisms())
         assert len(section.rows) == 1 + len(mean_mechanisms())
@@ -90,7 +93,7 @@ def test_sections_and_estimates(small):
             assert low < estimate["value"] < high
             assert estimate["n"] == 3000
             assert estimate["holds_truth"] == (low <= section.facts["truth"] <= high)
-    wage = small.sections[1].facts
+    wage = small.section("mean-wage").facts
     values = small.data("income_cps", "wage")
     assert wage["truth"] == pytest.approx(np.minimum(values, 500_000).mean())
     assert wage["clipped"] == int((values > 500_000).sum())
@@ -98,7 +101,7 @@ def test_sections_and_estimates(small):
 
 @pytest.mark.needs("scipy", "matplotlib")
 def test_answers_are_near_the_truth(small):
-    for section in small.sections[1:3]:
+    for section in small.sections[-3:-1]:
         truth = section.facts["truth"]
         for estimate in section.facts["estimates"]:
             assert abs(estimate["value"] - truth) < 6 * estimate["details"]["standard_error"]
@@ -113,8 +116,8 @@ def test_every_answer_has_noise_of_its_own(small):
 @pytest.mark.needs("scipy", "matplotlib")
 def test_same_seed_same_answers(small):
     again = Demo(epsilon=1.0, seed=3, people=3000)
-    assert means.mean_wage(again).facts == small.sections[1].facts
-    assert means.mean_wage(Demo(epsilon=1.0, seed=4, people=3000)).facts != small.sections[1].facts
+    assert means.mean_wage(again).facts == small.section("mean-wage").facts
+    assert means.mean_wage(Demo(epsilon=1.0, seed=4, people=3000)).facts != small.section("mean-wage").facts
 
 
 @pytest.mark.needs("scipy", "matplotlib")
@@ -136,7 +139,7 @@ def test_command_writes_the_report(tmp_path):
     found = json.loads(result.stdout)
     assert found["epsilon"] == 1
     assert found["report"].endswith("new/report.html")
-    assert [section["key"] for section in found["sections"]][:2] == ["device", "mean-wage"]
+    assert [section["key"] for section in found["sections"]][-3:] == ["mean-wage", "mean-departure", "exact"]
     checked((tmp_path / "new" / "report.html").read_text(encoding="utf-8"))
 
 
@@ -175,3 +178,28 @@ def test_page_escapes_what_it_is_given():
 
 def test_page_without_sections():
     assert "<main>" in page("Title", "Lead", [], [], "Footer")
+
+
+@pytest.mark.needs("scipy", "matplotlib")
+def test_the_bottom_line_comes_first(small):
+    line = small.bottom_line()
+    assert re.fullmatch(
+        r"From 3 000 randomised answers: the mean wage is [\d ]+ ± [\d ]+ dollars\. Nobody's wage was seen\.", line
+    )
+    text = small.html()
+    assert f"<h1>{html.escape(line, quote=True)}</h1>" in text
+    assert "United Air Lines" in text
+    assert "beyond the axis" in text  # the spike at zero is cut, and said
+
+
+@pytest.mark.needs("scipy")
+def test_bits_are_those_of_the_readme(small):
+    rows = {row.cells[0]: row.cells[2] for row in small.section("exact").rows}
+    assert rows["hybrid"] == f"{mechanism('hybrid', 1.0).average_bits:.3g}"
+
+
+def test_no_plot_is_claimed_that_was_not_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "has", lambda module: False)
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), "--people", "300"])
+    assert "Report with plots" not in result.stdout
+    assert 'pip install "discreet[plots]"' in " ".join(result.stdout.split())

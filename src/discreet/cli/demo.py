@@ -70,14 +70,16 @@ def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
         show_json(asked.to_dict() | {"report": path.as_posix()})
     else:
         shown = console()
+        shown.print(f"\n[bold]{escape(asked.bottom_line())}[/bold]")
         for section in asked.sections:
             shown.print()
             shown.print(terminal_table(section))
             for note in section.notes:
-                shown.print(f"[dim]· {note}[/dim]")
+                shown.print(f"[dim]· {escape(note)}[/dim]")
         for sentence in asked.left_out:
             shown.print(f"\n[yellow]Left out: {escape(sentence)}[/yellow]")
-        shown.print(f"\nReport with plots: [bold]{path}[/bold]  [dim]({asked.seconds:.1f} s)[/dim]", soft_wrap=True)
+        what = "Report with plots" if asked.has_pictures else "Report"
+        shown.print(f"\n{what}: [bold]{path}[/bold]  [dim]({asked.seconds:.1f} s)[/dim]", soft_wrap=True)
     if open_report:
         typer.launch(path.resolve().as_uri())
     if asked.stay:
@@ -93,7 +95,8 @@ def wait(asked: "Demo") -> None:
     shown = console(stderr=True)
     try:
         shown.print(f"\nThe collector is open. Dashboard: [bold]{asked.collector.sign_in}[/bold]", soft_wrap=True)
-        for answer in asked.sections[-1].facts["answers"]:
+        found = asked.section("collector")
+        for answer in found.facts["answers"] if found else []:
             shown.print(f"  {answer['title']}: answer at {asked.collector.url}{answer['link']}", soft_wrap=True)
         shown.print("Ctrl+C closes it and deletes everything.")
         Event().wait()

@@ -8,7 +8,7 @@ from discreet.arrays import AnyArray
 from discreet.demo.run import Demo
 from discreet.domains import Interval
 from discreet.mechanisms.comparison import EPSILONS, worst_case_variances
-from discreet.mechanisms.registry import mechanism
+from discreet.mechanisms.registry import entries, mechanism
 from discreet.plans.answers import NumberAnswer
 from discreet.privacy.entropy import Entropy
 from discreet.report import Column, Row, Section
@@ -66,7 +66,9 @@ def what_leaves(demo: Demo) -> Section:
 def mean_wage(demo: Demo) -> Section:
     """Ask for the mean wage by every mechanism for means."""
     wages = demo.data("income_cps", "wage")
-    section = mean_section(demo, "mean-wage", "Mean wage", "mean yearly wage (US dollars)", wages, WAGE)
+    section = mean_section(
+        demo, "mean-wage", "Mean wage, by every method", "mean yearly wage (US dollars)", wages, WAGE
+    )
     section.lead = (
         f"{thousands(len(wages))} heads of US tax units and their yearly wage in dollars, within 0 … 500 000. "
         "Each sends one private report. The mean of the reports by mechanism, the most precise first."
@@ -84,7 +86,9 @@ def mean_wage(demo: Demo) -> Section:
 def mean_departure(demo: Demo) -> Section:
     """Ask for the mean minute of departure by every mechanism for means."""
     minutes = demo.data("flights_nyc13", "dep_minute")
-    section = mean_section(demo, "mean-departure", "Mean time of departure", "minutes since midnight", minutes, DAY)
+    section = mean_section(
+        demo, "mean-departure", "Mean time of departure, by every method", "minutes since midnight", minutes, DAY
+    )
     truth = float(minutes.mean())
     section.lead = (
         f"{thousands(len(minutes))} flights that left New York City in 2013. Each reports its minute of departure "
@@ -150,7 +154,7 @@ def exact_limits(demo: Demo) -> Section:
     demo.doing("Exact variances")
     section = Section(
         "exact",
-        "Why the answers differ",
+        "The methods, and why their answers differ",
         "Nothing here is measured. A mechanism is a finite table of whole numbers, so its privacy and its variance are "
         "computed exactly. The variance is that of one report for inputs from −1 to 1, at the worst input.",
         [
@@ -159,20 +163,22 @@ def exact_limits(demo: Demo) -> Section:
             Column("Bits"),
             Column("Worst-case variance"),
             Column("False report", on_phone=False),
+            Column("What it is", is_number=False, on_phone=False),
         ],
     )
     for source in demo.ranked:
         certificate = source.certificate
         cells = (
             f"{source.epsilon - certificate.epsilon:.0e}",
-            f"{certificate.bits}",
+            f"{source.average_bits:.3g}",
             f"{source.worst_case_variance:.4g}",
         )
-        section.rows.append(Row((source.name, *cells, f"× {source.influence:.3g}")))
+        what = entries()[source.name].summary.replace("`", "")
+        section.rows.append(Row((source.name, *cells, f"× {source.influence:.3g}", what)))
     section.notes += [
         "ε in reserve: the claimed ε minus the exact ε. It is never negative, because a mechanism above its claim is "
         "refused.",
-        "False report: how many honest people one liar can outweigh.",
+        "Bits: the average size of a report. False report: how many honest people one liar can outweigh.",
     ]
     section.facts = {"mechanisms": [source.describe() for source in demo.ranked]}
     demo.picture(

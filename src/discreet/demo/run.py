@@ -19,7 +19,7 @@ from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.registry import mechanism
 from discreet.privacy.exact import check_epsilon
 from discreet.report import Picture, Section, page
-from discreet.text import thousands
+from discreet.text import format_number, thousands
 
 
 class Closable(Protocol):
@@ -88,6 +88,15 @@ class Demo:
             values: AnyArray = arrays[column]
         return values[: self.people]
 
+    def names(self, name: str, column: str) -> AnyArray:
+        """Return the names that a column of codes stands for: all of them, whoever is asked."""
+        with (
+            (files("discreet.demo") / "data" / f"{name}.npz").open("rb") as file,
+            np.load(file, allow_pickle=False) as arrays,
+        ):
+            found: AnyArray = arrays[column]
+        return found
+
     @cached_property
     def ranked(self) -> list[Numeric]:
         """The mechanisms for means, smallest worst-case variance first."""
@@ -105,8 +114,30 @@ class Demo:
         if has("matplotlib"):
             section.pictures.append(Picture(plots.to_svg(draw(), caption), caption))
             return
-        note = "Install discreet[plots] to see this as a plot."
+        note = 'There is no plot here, because matplotlib is not installed: pip install "discreet[plots]".'
         section.notes += [] if note in section.notes else [note]
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether some section has a picture."""
+        return any(section.pictures for section in self.sections)
+
+    def section(self, key: str) -> Section | None:
+        """Return a section, or None if its question was left out."""
+        return next((section for section in self.sections if section.key == key), None)
+
+    def bottom_line(self) -> str:
+        """Return the main answer in a sentence or two, for somebody who reads no further."""
+        asked = self.section("mean-wage")
+        if asked is None:
+            return ""
+        best = asked.facts["estimates"][0]
+        low, high = best["interval"]
+        value, margin = (format_number(number, (high - low) / 2) for number in (best["value"], (high - low) / 2))
+        return (
+            f"From {thousands(asked.facts['n'])} randomised answers: the mean wage is {value} ± {margin} dollars. "
+            "Nobody's wage was seen."
+        )
 
     # -- the collector of the last section ----------------------------------------------------------------
 
@@ -145,9 +176,10 @@ class Demo:
         command = f"discreet demo --seed {self.seed} --epsilon {self.epsilon:g}"
         command += f" --people {self.people}" if self.people else ""
         return page(
-            "Ask everyone, learn about no one",
+            self.bottom_line() or "Ask everyone, learn about no one",
             "Every answer behind this page was randomised where it was given, and only the randomised answer was "
-            "collected. The truth is shown because this is a demo: a real collector never sees it.",
+            "collected. The truth stands beside the answers because this is a demo: a real collector never sees it. "
+            "First the answers, then how it works, and last a comparison of the methods.",
             facts,
             self.sections,
             f"Made by discreet {discreet.__version__} with: {command}. Wages: US Current Population Survey as in "

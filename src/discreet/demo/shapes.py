@@ -8,7 +8,27 @@ from discreet.demo.means import WAGE, holds
 from discreet.demo.run import Demo
 from discreet.plans.answers import NumberAnswer
 from discreet.report import Column, Row, Section
-from discreet.text import format_number
+from discreet.text import format_number, thousands
+
+AIRLINES = {
+    "9E": "Endeavor Air",
+    "AA": "American Airlines",
+    "AS": "Alaska Airlines",
+    "B6": "JetBlue Airways",
+    "DL": "Delta Air Lines",
+    "EV": "ExpressJet Airlines",
+    "F9": "Frontier Airlines",
+    "FL": "AirTran Airways",
+    "HA": "Hawaiian Airlines",
+    "MQ": "Envoy Air",
+    "OO": "SkyWest Airlines",
+    "UA": "United Air Lines",
+    "US": "US Airways",
+    "VX": "Virgin America",
+    "WN": "Southwest Airlines",
+    "YV": "Mesa Airlines",
+}
+"""The airlines of the flights, by their codes."""
 
 
 def answer_columns(what: str) -> list[Column]:
@@ -26,9 +46,8 @@ def wage_distribution(demo: Demo) -> Section:
     section = Section(
         "distribution",
         "Distribution of wages",
-        "The same wages, one private report each, this time for everything that can be read off their distribution. "
-        "Most people report through Square Wave, which shows the shape; the others through a frequency oracle, which "
-        "shows spikes.",
+        f"{thousands(len(wages))} people, one private report each, for everything that can be read off the "
+        "distribution of their wages.",
         answer_columns("Number"),
     )
     inside = (wages >= 50_000) & (wages <= 100_000)
@@ -42,13 +61,18 @@ def wage_distribution(demo: Demo) -> Section:
     for name, truth, number in read:
         section.rows.append(_row(name, truth, number))
     section.notes.append("More than a third of the wages are zero: a spike in the first of 256 buckets.")
+    section.notes.append("The reports themselves do not show any one wage; the picture is computed from their counts.")
     section.facts = {
         "n": len(wages),
         "method": answer.method,
         "numbers": [number.to_dict() | {"truth": truth} for _, truth, number in read],
     }
     caption = "Distribution of wages: estimate with the 95 % interval of each bucket, beside the truth."
-    demo.picture(section, caption, lambda: plots.distribution(answer, wages, what="yearly wage (US dollars)"))
+    demo.picture(
+        section,
+        caption,
+        lambda: plots.distribution(answer, wages, what="yearly wage (US dollars)", cells=128, upto=200_000),
+    )
     return section
 
 
@@ -56,23 +80,25 @@ def carriers(demo: Demo) -> Section:
     """Estimate each airline's share of the flights, by the best mechanism for it."""
     demo.doing("Frequencies of carriers")
     codes = demo.data("flights_nyc13", "carrier_code")
-    plan = discreet.Frequency(discreet.Categories(range(int(codes.max()) + 1)), epsilon=demo.epsilon)
-    answer = discreet.simulate(plan, codes, seed=demo.seed_for("frequency", "carrier"))
-    truth = np.bincount(codes, minlength=len(answer.labels)) / len(codes)
+    airlines = [AIRLINES.get(str(code), str(code)) for code in demo.names("flights_nyc13", "carrier_names")]
+    plan = discreet.Frequency(airlines, epsilon=demo.epsilon)
+    answer = discreet.simulate(plan, np.asarray(airlines)[codes], seed=demo.seed_for("frequency", "carrier"))
+    truth = dict(zip(airlines, (np.bincount(codes, minlength=len(airlines)) / len(codes)).tolist(), strict=True))
     section = Section(
         "frequency",
         "Airlines",
-        f"The airline of each flight, one private report each; {plan.reason}. The six most frequent, by number.",
+        f"The airline of each of {thousands(len(codes))} flights, one private report each. The six most frequent.",
         answer_columns("Airline"),
     )
     for row in answer.top(6):
-        true = float(truth[row["label"]])
+        true = truth[row["label"]]
         held = "yes" if row["low"] <= true <= row["high"] else "no"
         cells = (f"{true:.2%}", f"{row['frequency']:.2%}", f"{row['low']:.2%} … {row['high']:.2%}")
-        section.rows.append(Row((str(row["label"]), *cells, held)))
-    section.facts = answer.to_dict() | {"truth": truth.tolist()}
+        section.rows.append(Row((row["label"], *cells, held)))
+    section.notes.append(f"Method: {plan.reason}.")
+    section.facts = answer.to_dict() | {"truth": list(truth.values())}
     caption = "Share of each airline: estimate with its 95 % interval, and the truth."
-    demo.picture(section, caption, lambda: plots.frequencies(answer, truth=truth.tolist()))
+    demo.picture(section, caption, lambda: plots.frequencies(answer, truth=truth))
     return section
 
 

@@ -42,16 +42,16 @@ def _mean_steps() -> int:
 
 
 QUESTIONS: tuple[Question, ...] = (
-    Question(what_leaves),
-    Question(mean_wage, _mean_steps),
-    Question(mean_departure, _mean_steps),
     Question(wage_distribution),
     Question(middle_wages),
     Question(carriers),
-    Question(exact_limits, lambda: 2),
     Question(over_http, lambda: STEPS),
+    Question(what_leaves),
+    Question(mean_wage, _mean_steps),
+    Question(mean_departure, _mean_steps),
+    Question(exact_limits, lambda: 2),
 )
-"""The questions of the demo, in order."""
+"""The questions of the demo, in order: answers first, then how it works, the comparison of the methods last."""
 
 
 def run(demo: Demo, progress: Progress = lambda text, done, total: None) -> list[Section]:

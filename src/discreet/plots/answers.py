@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+CUT_ABOVE = 4
+"""A bucket that is more than this many times as high as the next highest is cut off, with a note."""
+
+
 class Asked(Protocol):
     """What a caption says of an answer."""
 
@@ -131,6 +135,7 @@ def distribution(
     *,
     what: str = "",
     cells: int = 64,
+    upto: float | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
     """Plot a distribution as a histogram with the interval of each bucket and, if known, the truth.
@@ -145,6 +150,8 @@ def distribution(
         What the numbers are, with their unit.
     cells : int
         The most buckets to show; finer ones are merged.
+    upto : float, optional
+        Where the axis ends, if few people lie beyond; how many is said below it.
     ax : matplotlib.axes.Axes, optional
         Draw here instead of in a new figure.
 
@@ -178,13 +185,32 @@ def distribution(
         else:
             counted = np.histogram(np.clip(true, edges[0], edges[-1]), edges)[0] / true.size
         axes.step(edges, steps(counted), where="post", color=INK, linewidth=1.1, linestyle=STYLES[1], label="truth")
-    axes.set_xlim(edges[0], edges[-1])
+    end = edges[-1] if upto is None else min(max(float(upto), edges[1]), edges[-1])
+    axes.set_xlim(edges[0], end)
     axes.set_ylim(bottom=0)
+    _cut_peak(axes, edges, shown)
     axes.set_ylabel("share of people")
     space_thousands(axes)
-    axes.set_xlabel(f"{what + chr(10) if what else ''}{thousands(answer.n)} reports, ε = {answer.epsilon:g}")
+    beyond = float(shown[edges[:-1] >= end].sum())
+    lines = [what, f"{beyond:.1%} lie beyond {thousands(end)}" if end < edges[-1] else ""]
+    lines.append(f"{thousands(answer.n)} reports, ε = {answer.epsilon:g}")
+    axes.set_xlabel("\n".join(line for line in lines if line))
     legend(figure, axes)
     return figure
+
+
+def _cut_peak(axes: "Axes", edges: Any, shown: Any) -> None:
+    """End the vertical axis below the highest bucket, if that one would flatten all others, and say how high it is."""
+    order = np.argsort(shown)
+    highest, next_one = float(shown[order[-1]]), float(shown[order[-2]]) if len(shown) > 1 else 0.0
+    if not 0 < CUT_ABOVE * next_one < highest:
+        return
+    axes.set_ylim(0, 1.6 * next_one)
+    place = int(order[-1])
+    axes.annotate(
+        f"{highest:.0%}, beyond the axis", ((edges[place] + edges[place + 1]) / 2, 1), (6, -4), ha="left", va="top",
+        xycoords=("data", "axes fraction"), textcoords="offset points", color=INK, fontsize=9,
+    )  # fmt: skip
 
 
 def frequencies(
