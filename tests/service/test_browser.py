@@ -20,8 +20,9 @@ from tests.service.running import Running, TwoRounds, running
 
 import discreet as dc
 from discreet.messages.uploads import read_upload
-from discreet.service import pages, schema
+from discreet.service import files, schema, served
 from discreet.service.campaigns import document_of
+from discreet.service.limits import RateLimit
 
 HOW = (
     "no chromium with chromedriver and selenium here; 'make system' installs Debian's packages chromium and "
@@ -152,7 +153,8 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
     assert "73 : 27" in text(browser, "promise-words")
     picture(browser, "sending-phone")
     before = sent_by(browser)
-    assert {one["method"] for one in before if one["body"] != b'{"count":1}'} == {"GET"}  # nothing left so far
+    assert [one["body"] for one in before if one["method"] != "GET"] == [b'{"id":true}']  # nothing left so far
+    assert len(before) == 3  # the page with its style, one script, and what is asked; the upload is the fourth
     press(browser, "send")
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
     picture(browser, "sent-phone")
@@ -321,15 +323,34 @@ def test_an_unsent_report_survives_a_reload_and_counts_once(site, browser):
     assert campaign.progress()["n"] == 1
 
 
-def test_a_question_above_the_limit_is_refused(site, browser):
+def test_the_owner_raises_the_limit_on_the_spot(site, browser):
     campaign = site.collector().create(dc.Mean(dc.Interval(0, 1), 5.0, method="duchi"), "Too much", minimum=1)
     browser.get(f"{site.url}/c/{campaign.id}")
-    until(browser, lambda b: "refuses" in text(b, "status"))
-    assert "allows 4" in text(browser, "status")
+    until(browser, is_shown("raise"))
+    assert "your limit of 4." in text(browser, "raise-words")
+    assert "This question costs 5." in text(browser, "raise-words")
+    assert "at most 99.3" in text(browser, "raise-words")
+    picture(browser, "raise-phone")
     assert not browser.execute_script("return document.getElementById('form').offsetParent")
-    browser.execute_script("localStorage.setItem('discreet limit', '6')")  # the owner allows more
-    browser.refresh()
+    assert text(browser, "raise-limit") == "Raise my limit to 5 and answer"
+    browser.refresh()  # nothing was raised by looking
+    press(browser, "raise-limit")
+    answer(browser, "0.5")
+    assert text(browser, "budget-shown") == "0 of 5 spent"
+    press(browser, "draw")
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert complaints(browser) == []
+
+
+def test_a_limit_that_the_owner_lowered_is_kept(site, browser):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 1), 1.0, method="duchi"), "Mine", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
     until(browser, is_shown("form"))
+    browser.execute_script("localStorage.setItem('discreet limit', '0.5')")  # where pages before 0.2 kept it
+    browser.refresh()
+    until(browser, is_shown("raise"))
+    assert "your limit of 0.5." in text(browser, "raise-words")
 
 
 def test_limits_add_up_over_campaigns(site, browser):
@@ -343,7 +364,8 @@ def test_limits_add_up_over_campaigns(site, browser):
             press(browser, "send")
             until(browser, lambda b: "Sent and counted" in text(b, "sent"))
         else:
-            until(browser, lambda b: "your limit of 4" in text(b, "status"))
+            until(browser, is_shown("raise"))
+            assert "Your earlier answers took 3 of it. This question costs 1.5." in text(browser, "raise-words")
 
 
 def test_invitations(site, browser):
@@ -425,19 +447,20 @@ def test_a_later_round_than_that_of_the_link_is_asked_about(site, browser):
     picture(browser, "finished-phone")
 
 
-@pytest.mark.parametrize("name", ["answer.js", "asked.js", "style.css"])
+@pytest.mark.parametrize("name", ["answer.js", "style.css"])
 def test_a_browser_does_not_run_a_file_that_was_changed(site, browser, monkeypatch, name):
     campaign = site.collector().create(dc.Mean(dc.Interval(0, 120), 1.0, method="duchi"), "Changed", minimum=1)
-    honest = pages.Files.file_response
+    path = f"{site.url}/c/{campaign.id}" if name == "answer.js" else f"{site.url}/new"
+    honest = files.Prepared.response
 
-    def changed(self, path, *args, **kwargs):
-        if Path(path).name != name:
-            return honest(self, path, *args, **kwargs)
+    def changed(self, request):
+        if not request.url.path.endswith(served.bundles()[name][0]):
+            return honest(self, request)
         kind = "text/css" if name.endswith("css") else "text/javascript"
-        return Response(Path(path).read_bytes() + b"\n/* tapped */", media_type=kind)
+        return Response(self.data + b"\n/* tapped */", media_type=kind)
 
-    monkeypatch.setattr(pages.Files, "file_response", changed)
-    browser.get(f"{site.url}/c/{campaign.id}")
+    monkeypatch.setattr(files.Prepared, "response", changed)
+    browser.get(path)
     until(browser, lambda b: any("integrity" in one for one in complaints(b)))
     if name.endswith("js"):
         assert not browser.execute_script("return document.getElementById('form').offsetParent")
@@ -590,3 +613,38 @@ def test_a_kiosk_keeps_nothing_and_returns_to_the_start(site, browser):
         assert "47.25" not in browser.page_source
     assert campaign.progress()["n"] == 4
     assert complaints(browser) == []
+
+
+def test_a_page_waits_while_many_answer_and_goes_on_by_itself(site, browser, monkeypatch):
+    campaign = site.collector().create(dc.Mean(dc.Interval(0, 1), 1.0, method="duchi"), "Queue", minimum=1)
+    is_busy = True
+    monkeypatch.setattr(RateLimit, "allows", lambda *_: not is_busy)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: "Many people are answering just now. Trying again in" in text(b, "status"))
+    is_busy = False
+    answer(browser, "0.5")  # by itself, once there is room
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    is_busy = True
+    press(browser, "send")
+    until(browser, lambda b: "Your report is kept here" in text(b, "send-error"))
+    is_busy = False
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    assert text(browser, "send-error") == ""
+    assert campaign.progress()["n"] == 1
+
+
+def test_an_invitation_that_was_used_elsewhere_is_not_told_as_counted(site, browser):
+    campaign = site.collector().create(
+        dc.Mean(dc.Interval(0, 1), 1.0, method="duchi"), "Invited", minimum=1, admission="invited"
+    )
+    (ticket,) = campaign.invite(1)
+    browser.get(f"{site.url}/c/{campaign.id}#ticket={ticket}")
+    answer(browser, "0.5")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    campaign.answer(0.5, dc.Ledger(limit=2), ticket=ticket)  # meanwhile, on another device
+    press(browser, "send")
+    until(browser, lambda b: "This invitation was used before" in text(b, "sent"))
+    assert text(browser, "will-title") == "Not counted"
+    assert campaign.progress()["n"] == 1

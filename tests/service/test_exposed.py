@@ -230,8 +230,20 @@ def test_the_connection_that_rested_the_longest_makes_room():
 
 
 def test_a_proxy_may_have_all_connections():
-    assert Connections(Settings(max_connections=10)).most_per_address == 5
-    assert Connections(Settings(max_connections=10, behind_proxy=1)).most_per_address == 10
+    limits = {"max_connections": 10, "connections_per_address": 5}
+    assert Connections(Settings(**limits)).most_per_address == 5
+    assert Connections(Settings(**limits, behind_proxy=1)).most_per_address == 10
+
+
+def test_an_address_with_most_connections_makes_room_for_itself():
+    found = Connections(Settings(max_connections=6))
+    other = Fake("other")
+    many = [Fake("many") for _ in range(5)]
+    assert all(found.admit(one) for one in (other, *many))
+    assert found.admit(Fake("many"))
+    assert [one.is_closed for one in (other, *many)] == [False, True, False, False, False, False]
+    assert found.admit(Fake("new"))
+    assert other.is_closed  # it had rested the longest
 
 
 @pytest.mark.slow

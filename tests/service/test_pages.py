@@ -1,5 +1,6 @@
 """The pages without a browser: what they contain, what they refuse, what they never say."""
 
+import gzip
 import http.client
 import json
 import re
@@ -48,8 +49,8 @@ def test_frames_are_free_of_data_and_of_strangers(site):
         assert headers["referrer-policy"] == "no-referrer"
         assert "set-cookie" not in headers
         assert "://" not in text
-        text = text.replace(f'<script type="importmap">{served.import_map()}</script>', "")  # the only inline script
-        assert not re.search(r"<script(?![^>]* src=\"/static/)|\sstyle=|\son\w+=", text)
+        assert not re.search(r"<script(?![^>]* src=\"(?:/|\.\./)static/bundle/)|\sstyle=|\son\w+=", text)
+        assert text.count("<style>") == (1 if path == f"/c/{made.id}" else 0)
         assert "Secret title" not in text
 
 
@@ -207,6 +208,24 @@ def test_static_files_and_the_client_are_served(site):
         assert headers["x-content-type-options"] == "nosniff"
     assert get(site, "/static/../app.py")[0] in (400, 404)
     assert get(site, "/static/client/..%2f..%2fpackage.json")[0] == 404
+
+
+def test_bundles_are_kept_for_ever_and_compressed(site):
+    for name, data in served.bundles().values():
+        path = f"/static/bundle/{name}"
+        status, headers, text = get(site, path)
+        assert (status, text.encode()) == (200, data)
+        assert headers["cache-control"] == "public, max-age=31536000, immutable"
+        assert headers["vary"] == "Accept-Encoding"
+        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+        connection.request("GET", path, headers={"Accept-Encoding": "br, gzip"})
+        response = connection.getresponse()
+        assert response.getheader("Content-Encoding") == "gzip"
+        packed = response.read()
+        connection.close()
+        assert gzip.decompress(packed) == data
+        assert len(packed) < len(data) / 2
+    assert get(site, "/static/bundle/answer-0000000000000000.js")[0] == 404
 
 
 def test_every_import_of_the_pages_is_there():

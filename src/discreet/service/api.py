@@ -12,6 +12,7 @@ from discreet.messages.uploads import Upload
 from discreet.plans.registry import read_plan
 from discreet.service.access import RESULTS, Editor, Identifier, Owner, Viewer
 from discreet.service.bodies import (
+    Asking,
     CampaignChange,
     JsonUpload,
     NewCampaign,
@@ -71,6 +72,14 @@ def for_people(app: FastAPI, service: Service) -> None:
     def open_round(identifier: Identifier) -> Response:
         """Return the open round: its mechanisms, its encoders, and which ids answer which channel."""
         return Response(campaigns.round(bytes.fromhex(identifier)), media_type="application/json")
+
+    @app.post("/api/campaigns/{identifier}/ask", tags=["people"], responses=responses(404))
+    def ask(identifier: Identifier, wanted: Asking) -> Json:
+        """Return all that a page needs to ask a person, in one request: the campaign, its open round, and an id.
+
+        ``round`` is the text of the open round, exactly as ``/round`` sends it, or null if none is open.
+        """
+        return campaigns.ask(bytes.fromhex(identifier), wanted.id)
 
     @app.get("/api/campaigns/{identifier}/rounds", tags=["people"], responses=responses(404))
     def rounds(identifier: Identifier) -> Json:

@@ -110,6 +110,12 @@ class NewGroups(_Body):
     labels: Annotated[list[Label], Field(min_length=1, max_length=4096)]
 
 
+class Asking(_Body):
+    """What a page that asks a person needs."""
+
+    id: Annotated[bool, Field(description="Whether to hand out a report id, where the collector does so.")] = False
+
+
 class NewToken(_Body):
     """A token to make for an administrator."""
 

@@ -235,6 +235,20 @@ class Campaigns:
             raise Conflict(f"the campaign does not accept answers: it is {self.state(row)}")
         return announced(rounds[-1]["document"], identifier, row["admission"], plan_of(row["plan"]).epsilon)
 
+    def ask(self, identifier: bytes, wants_id: bool) -> dict[str, Any]:
+        """Return what a page needs to ask a person: the campaign, the open round and, if wanted, an id."""
+        row = self.find(identifier)
+        try:
+            text = self.round(identifier)
+        except Conflict:
+            text = None
+        issues = wants_id and text is not None and row["admission"] == "issued"
+        return {
+            "campaign": self.public(row),
+            "round": text,
+            "id": self.issue(identifier, 1)[0] if issues else None,
+        }
+
     def rounds(self, identifier: bytes) -> list[dict[str, Any]]:
         """Return the number, state and hash of every round so far, for everybody to compare."""
         row = self.find(identifier)

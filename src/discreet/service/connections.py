@@ -49,19 +49,18 @@ class Connections:
     def __post_init__(self) -> None:
         self.most = self.settings.max_connections or most_connections()
         # All connections of a proxy come from one address.
-        share = self.most if self.settings.behind_proxy else self.most // 2
-        self.most_per_address = self.settings.connections_per_address or share
+        per_address = 0 if self.settings.behind_proxy else self.settings.connections_per_address
+        self.most_per_address = per_address or self.most
 
     def admit(self, one: "GuardedProtocol") -> bool:
         """Make room for a new connection; return whether there is any."""
-        mine = self.by_address.setdefault(one.address, {})
-        for full, candidates in (
-            (len(mine) >= self.most_per_address, mine),
-            (self.count >= self.most, self.resting),
-        ):
-            if full and not self._close_one(candidates):
-                if not mine:
-                    del self.by_address[one.address]
+        mine = self.by_address.get(one.address, {})
+        if len(mine) >= self.most_per_address and not self._close_one(mine):
+            return False
+        if self.count >= self.most:
+            # An address with most of the connections makes room for itself, any other takes the place of the idlest.
+            crowded = 2 * len(mine) > self.most and self._close_one(mine)
+            if not crowded and not self._close_one(self.resting):
                 return False
         self.by_address.setdefault(one.address, {})[one] = None
         self.count += 1

@@ -7,33 +7,26 @@ storage is deleted with the tab. The content security policy admits no scripts b
 each (`served`).
 """
 
+import re
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import Body, FastAPI
+from fastapi import Body, FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
-from starlette.staticfiles import StaticFiles
 
 from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.service import served, views
 from discreet.service.access import Editor, Identifier, Reader, Viewer
-from discreet.service.errors import Missing
+from discreet.service.errors import Missing, StoreBusy
+from discreet.service.files import FOR_EVER, Modules, Prepared
 from discreet.service.forecast import forecast
 from discreet.service.runtime import Service
 from discreet.service.tokens import Administrator
 from discreet.text import THIN_SPACE, thousands
-
-
-class Files(StaticFiles):
-    """Static files that browsers cache, but check before each use."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(*args, **kwargs)
-        response.headers["Cache-Control"] = "no-cache"
-        return response
 
 
 def _environment() -> Environment:
@@ -52,6 +45,10 @@ def _environment() -> Environment:
 def mount(app: FastAPI, service: Service) -> None:
     """Add the pages to the application."""
     campaigns, templates = service.campaigns, _environment()
+    answer_page = Prepared(served.answer_page(), ".html", {"Content-Security-Policy": served.policy()})
+    bundles = {
+        name: Prepared(data, Path(name).suffix, {"Cache-Control": FOR_EVER}) for name, data in served.bundles().values()
+    }
 
     def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
         text = templates.get_template(name).render(**values)
@@ -75,13 +72,17 @@ def mount(app: FastAPI, service: Service) -> None:
         return page("campaign.html", id=identifier)
 
     @app.get("/c/{identifier}", **hidden)
-    def answer(identifier: str) -> Response:
+    def answer(identifier: str, request: Request) -> Response:
         """The page where people answer: the same bytes for every campaign, so that anybody can compare them."""
+        if not re.fullmatch("[0-9a-f]{32}", identifier):
+            return page("missing.html", 404)
         try:
             campaigns.find(bytes.fromhex(identifier))
-        except (Missing, ValueError):
+        except Missing:
             return page("missing.html", 404)
-        return HTMLResponse(served.answer_page(), headers={"Content-Security-Policy": served.policy()})
+        except StoreBusy:
+            pass  # the page waits by itself until the store answers again
+        return answer_page.response(request)
 
     @app.get("/pages/campaigns", **hidden)
     def listed(who: Viewer) -> Response:
@@ -102,8 +103,15 @@ def mount(app: FastAPI, service: Service) -> None:
         except (DiscreetError, ArithmeticError, ValueError) as error:
             return page("_advice.html", 422, advice=None, sentence=str(error))
 
-    app.mount("/static/client", Files(directory=served.client_folder()), name="client")
-    app.mount("/static", Files(directory=served.STATIC), name="static")
+    @app.get("/static/bundle/{name}", **hidden)
+    async def bundled(name: str, request: Request) -> Response:
+        """A script or a style whose name changes with its content."""
+        if name not in bundles:
+            raise Missing("there is no such file; reload the page")
+        return bundles[name].response(request)
+
+    app.mount("/static/client", Modules(directory=served.client_folder()), name="client")
+    app.mount("/static", Modules(directory=served.STATIC), name="static")
 
 
 def _allowed(who: Administrator | None) -> dict[str, bool]:

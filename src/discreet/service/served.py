@@ -1,27 +1,59 @@
 """The code that people's browsers run: the files of the pages, their hashes, and the answer page itself.
 
-Nothing is built or rendered for a visitor: the files are served as they lie in the package, and the answer page is the
-same bytes for every campaign and every visitor. So anybody with the released package can compare (`verify`); this
-module needs nothing but the core.
+Nothing is rendered for a visitor: modules are served as they lie in the package, `bundle` makes one script of them per
+page, and the answer page is the same bytes for every campaign and every visitor. So anybody with the released package
+can compare (`verify`); this module needs nothing but the core.
 """
 
 import base64
 import hashlib
 import importlib.resources
-import json
+import re
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
+
+from discreet.service.bundle import bundle, named
 
 STATIC = Path(str(importlib.resources.files("discreet.service"))) / "static"
 _ANSWER_PAGE = STATIC.parent / "templates" / "answer.html"
 _KINDS = (".css", ".js", ".svg")
 _STYLES = ("theme.css", "style.css")
+_IMPORTED = re.compile(rb'^(?:import|export) .*"\./([^"/]+)";$', re.M)
 
 
 def client_folder() -> Path:
     """Return the folder of the browser client: inside the wheel, or beside the sources in a working tree."""
     packed = STATIC / "client"
     return packed if packed.is_dir() else Path(__file__).parents[3] / "clients" / "javascript" / "src"
+
+
+@cache
+def modules() -> dict[str, bytes]:
+    """Return the files that lie in the package, by their paths below ``/static/``."""
+    found = {path.name: path for path in STATIC.iterdir() if path.suffix in _KINDS}
+    found |= {f"client/{path.name}": path for path in client_folder().iterdir() if path.suffix in _KINDS}
+    return {name: found[name].read_bytes() for name in sorted(found)}
+
+
+@cache
+def bundles() -> dict[str, tuple[str, bytes]]:
+    """Return what the pages load: for each page's own module, and for ``style.css``, a file name and its content.
+
+    Examples
+    --------
+    >>> sorted(bundles())[:2], bundles()["style.css"][0][:6]
+    (['answer.js', 'dashboard.js'], 'style-')
+    """
+    own = {name: data for name, data in modules().items() if "/" not in name and name.endswith(".js")}
+    imported = {name.decode() for data in own.values() for name in _IMPORTED.findall(data)}
+    found = {name: bundle(name, lambda one: modules()[one].decode()).encode() for name in own if name not in imported}
+    found["style.css"] = b"".join(modules()[name] for name in _STYLES)
+    return {name: (named(*_parts(name), data), data) for name, data in found.items()}
+
+
+def _parts(name: str) -> tuple[str, str]:
+    return Path(name).stem, Path(name).suffix
 
 
 @cache
@@ -33,9 +65,9 @@ def served_files() -> dict[str, bytes]:
     >>> {"/static/answer.js", "/static/client/index.js", "/static/style.css"} <= set(served_files())
     True
     """
-    found = {f"/static/{path.name}": path for path in STATIC.iterdir() if path.suffix in _KINDS}
-    found |= {f"/static/client/{path.name}": path for path in client_folder().iterdir() if path.suffix in _KINDS}
-    return {name: found[name].read_bytes() for name in sorted(found)}
+    found = {f"/static/{name}": data for name, data in modules().items()}
+    found |= {f"/static/bundle/{name}": data for name, data in bundles().values()}
+    return dict(sorted(found.items()))
 
 
 def integrity(data: bytes) -> str:
@@ -50,44 +82,48 @@ def integrity(data: bytes) -> str:
 
 
 @cache
-def import_map() -> str:
-    """Return the import map of the pages: the hash of every module, which browsers check before they run it."""
-    modules = {path: integrity(data) for path, data in served_files().items() if path.endswith(".js")}
-    return json.dumps({"integrity": modules}, indent=0)
-
-
-@cache
 def policy() -> str:
-    """Return the content security policy of the pages: our own files, and inline only the import map."""
-    allowed = base64.b64encode(hashlib.sha256(import_map().encode()).digest()).decode()
+    """Return the content security policy of the pages: our own files, and inline only the answer page's style."""
+    allowed = base64.b64encode(hashlib.sha256(bundles()["style.css"][1]).digest()).decode()
     return (
-        f"default-src 'none'; script-src 'self' 'sha256-{allowed}'; style-src 'self'; img-src 'self'; "
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{allowed}'; img-src 'self' data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
 
 def styles() -> str:
-    """Return the elements that load the style sheets."""
-    return "\n".join(
-        f'<link rel="stylesheet" href="/static/{name}" integrity="{integrity(served_files()[f"/static/{name}"])}">'
-        for name in _STYLES
-    )
+    """Return the element that loads the style sheet."""
+    name, data = bundles()["style.css"]
+    return f'<link rel="stylesheet" href="/static/bundle/{name}" integrity="{integrity(data)}">'
 
 
-def script(name: str) -> str:
-    """Return the elements that run a module of ours, with the hashes of everything that it imports."""
-    checked = integrity(served_files()[f"/static/{name}"])
-    return (
-        f'<script type="importmap">{import_map()}</script>\n'
-        f'<script type="module" src="/static/{name}" integrity="{checked}"></script>'
-    )
+def script(name: str, root: str = "/") -> str:
+    """Return the element that runs the bundle of a page's module; ``root`` is the path of the collector."""
+    file, data = bundles()[name]
+    return f'<script type="module" src="{root}static/bundle/{file}" integrity="{integrity(data)}"></script>'
+
+
+@cache
+def icon() -> str:
+    """Return the icon as a link of its own, which needs no request."""
+    text = " ".join(modules()["icon.svg"].decode().split())
+    return f"data:image/svg+xml,{quote(text, safe='')}"
 
 
 @cache
 def answer_page() -> bytes:
-    """Return the page where people answer; its script asks the collector which campaign it is about."""
+    """Return the page where people answer; its script asks the collector which campaign it is about.
+
+    Its style is inside: with the script, the question and the upload a visitor makes four requests.
+    """
     text = _ANSWER_PAGE.read_text(encoding="utf-8")
-    return text.replace("<!--styles-->", styles()).replace("<!--script-->", script("answer.js")).encode()
+    style = f"<style>{bundles()['style.css'][1].decode()}</style>"
+    return (
+        text.replace("<!--styles-->", style)
+        .replace("<!--script-->", script("answer.js", root="../"))
+        .replace('"/static/icon.svg"', f'"{icon()}"')
+        .encode()
+    )
 
 
 def hashes() -> dict[str, str]:

@@ -27,7 +27,8 @@ class Settings:
         Connections per process; zero means as many as the process may open files, less a reserve. Beyond it, the one
         that has rested the longest is closed.
     connections_per_address : int
-        The same for one address; zero means half of all, or all behind a proxy.
+        The same for one address, unless it is that of a proxy; zero means no limit of its own, because a school or a
+        hospital may be behind one.
     behind_proxy : int
         How many proxies of yours are in front; zero means none. The address of a client is then the one that the first
         of them wrote into X-Forwarded-For. Without a proxy the header is ignored.

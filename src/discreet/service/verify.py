@@ -81,15 +81,15 @@ def verify_page(url: str, get: Callable[[str], Fetched] = fetch) -> list[Item]:
         The page, its headers, every file of the package, everything else that the page refers to, and the round.
     """
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not parts.path.startswith("/c/"):
+    if parts.scheme not in ("http", "https") or not parts.hostname or "/c/" not in parts.path:
         raise DiscreetError("url must be the address of an answer page, such as https://collector.example/c/…")
     page = get(url.partition("#")[0])
     if page.status != 200:
         raise DiscreetError(f"the collector answered with status {page.status}; it must be 200 to compare the page")
     found = [_compared("the answer page", page.body, served.answer_page()), _policy(page.headers)]
-    ours = served.served_files()
+    ours, root = served.served_files(), parts.path.rpartition("/c/")[0]
     for path, data in ours.items():
-        answer = get(urljoin(url, path))
+        answer = get(urljoin(url, root + path))
         found.append(
             _compared(path, answer.body, data)
             if answer.status == 200
@@ -98,7 +98,8 @@ def verify_page(url: str, get: Callable[[str], Fetched] = fetch) -> list[Item]:
     for reference in sorted(_references(page.body.decode("utf-8", "replace"))):
         absolute = urljoin(url.partition("#")[0], reference)
         here = absolute.startswith(f"{parts.scheme}://{parts.netloc}/")
-        if not (here and urlsplit(absolute).path in ours) and not reference.startswith("#"):
+        known = here and urlsplit(absolute).path.removeprefix(root) in ours
+        if not known and not reference.startswith("#") and reference != served.icon():
             found.append(Item(reference, UNKNOWN, "the page loads it or links to it; the package has no such file"))
     pin = parse_qs(parts.fragment).get("round")
     return found + ([_round(url, pin[0], get)] if pin else [])
@@ -126,8 +127,8 @@ def _round(url: str, pin: str, get: Callable[[str], Fetched]) -> Item:
     name, parsed = "the round of the link", _PIN.fullmatch(pin)
     if parsed is None:
         return Item(name, DIFFERS, "the hash in the link is damaged")
-    campaign = urlsplit(url).path.removeprefix("/c/")
-    answer = get(urljoin(url, f"/api/campaigns/{campaign}/round"))
+    root, _, campaign = urlsplit(url).path.rpartition("/c/")
+    answer = get(urljoin(url, f"{root}/api/campaigns/{campaign}/round"))
     if answer.status != 200:
         return Item(name, UNKNOWN, f"no round is open, so it cannot be compared (status {answer.status})")
     if hashlib.sha256(answer.body).hexdigest() == parsed[2]:

@@ -1,42 +1,42 @@
 // The page where people answer: verify, ask, randomise, show, send. `send` sees the report, never the answer.
-import { Device, Ledger, MEDIA_TYPE, PrivacyError, Ratio, writeUpload } from "./client/index.js";
-import { hex, unhex } from "./client/entropy.js";
+import { Device, PrivacyError } from "./client/index.js";
+import { hex } from "./client/entropy.js";
 import { campaign, showAsked, showPin } from "./asked.js";
-import { $, el, number } from "./dom.js";
+import { ownLedger, showBudget, withinLimit } from "./budget.js";
+import { $, el } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
-import { endKiosk, isKiosk, startKiosk, storage } from "./kiosk.js";
+import { startKiosk } from "./kiosk.js";
 import { blockFields, partWords } from "./questions.js";
-import { channelsFor, forgetIdentity, identity, inOrder, json, openRound, ratioOf } from "./round.js";
+import { asking, channelsFor, identity, inOrder, ratioOf, verified } from "./round.js";
+import { send } from "./sending.js";
 import { chooseLanguage, say } from "./words.js";
-
-const DEFAULT_LIMIT = 4;
 
 async function start() {
   chooseLanguage();
   startKiosk();
-  const about = await json(`/api/campaigns/${campaign}`);
-  if (!showAsked(about)) return;
   const ledger = await ownLedger();
   const device = new Device(ledger);
-  await showBudget(ledger);
   const waiting = await device.waiting(campaign);
-  const { entries, limit } = await ledger.statement();
+  const { about, text, id } = await asking(campaign, waiting === null);
+  if (!showAsked(about)) return;
+  await showBudget(ledger);
+  const { entries } = await ledger.statement();
   if (!waiting && entries.some(({ task }) => task.startsWith(campaign))) {
     $("status").textContent = say("answered");
     return;
   }
-  const { round, hash, pinned } = await openRound(campaign, limit);
+  const { round, hash, pinned } = await verified(campaign, text);
   await showPin(hash, round.number, pinned);
-  const { sent, known } = waiting ? { sent: waiting.sent, known: waiting.id } : await identity(round);
+  const { sent, known } = waiting ? { sent: waiting.sent, known: waiting.id } : await identity(round, id);
   const channels = await channelsFor(round, known);
   showPromise(channels, round);
   if (waiting) {
-    await showReport(device, round, channels, null, keptOf(waiting, waiting.number));
+    await showReport(device, round, channels, null, keptOf(waiting, waiting.number, false));
     $("status").textContent = say("waiting");
     return;
   }
-  refuseAboveLimit(entries, ratioOf(channels), limit);
+  await withinLimit(ledger, ratioOf(channels));
   $("status").hidden = true;
   ask(device, round, channels, sent, namesOf(about.plan));
 }
@@ -44,8 +44,8 @@ async function start() {
 /** What a group, or the sides of a table, are called. @param {any} plan */
 const namesOf = ({ question, name, names }) => (question === "groups" ? [say("your", { name }), $("legend").textContent] : (names ?? []));
 
-/** What is shown and sent. @param {{ sent: Uint8Array, report: Uint8Array }} made @param {number} round */
-const keptOf = ({ sent, report }, round) => ({ round, sent: hex(sent), report: hex(report) });
+/** What is shown and sent. @param {{ sent: Uint8Array, report: Uint8Array }} made @param {number} round @param {boolean} isFirst */
+const keptOf = ({ sent, report }, round, isFirst) => ({ round, sent: hex(sent), report: hex(report), isFirst });
 
 /** @param {Error} error */
 function refuse(error) {
@@ -54,43 +54,6 @@ function refuse(error) {
   status.classList.add("refused");
   $("form").hidden = $("could").hidden = true;
   status.textContent = say(error instanceof PrivacyError ? "refuses" : "not-now", { why: error.message });
-}
-
-// -- the budget -------------------------------------------------------------------------------------------
-
-/** The ledger of this browser: it keeps its own limit, which only its owner changes. */
-async function ownLedger() {
-  if (isKiosk) return new Ledger({ storage, limit: DEFAULT_LIMIT });
-  const chosen = localStorage.getItem("discreet limit"); // where pages before 0.2 kept it
-  const fresh = new Ledger({ storage });
-  const isNew = !/"version"/.test(storage.get(fresh.key) ?? ""); // or from before ledgers wrote their limit
-  const ledger = isNew ? new Ledger({ storage, limit: Number(chosen ?? DEFAULT_LIMIT) }) : fresh;
-  if (chosen !== null) await ledger.changeLimit(Number(chosen));
-  localStorage.removeItem("discreet limit");
-  return ledger;
-}
-
-function refuseAboveLimit(entries, ratio, limit) {
-  const total = entries.reduce((sum, entry) => sum.times(Ratio.parse(entry.ratio)), ratio);
-  if (!total.within(Ratio.decimal(limit))) {
-    throw new PrivacyError(say("above-limit", { total: number(total.epsilon), limit: number(limit) }));
-  }
-}
-
-async function showBudget(ledger) {
-  if (isKiosk) return;
-  const { entries, epsilon, limit } = await ledger.statement();
-  $("budget").hidden = false;
-  $("budget-shown").textContent = say("spent", { spent: number(epsilon), limit: number(limit) });
-  $("limit").value = limit;
-  $("limit").onchange = async () => {
-    const wanted = Number($("limit").value);
-    if (!(wanted >= 0 && wanted <= 100)) return;
-    await ledger.changeLimit(wanted);
-    location.reload();
-  };
-  const cost = (entry) => el("li", {}, say("spent-one", { name: entry.name, id: entry.id.slice(0, 8), epsilon: number(entry.epsilon) }));
-  $("spent").replaceChildren(...entries.map(cost));
 }
 
 // -- the question -----------------------------------------------------------------------------------------
@@ -116,7 +79,7 @@ function ask(device, round, channels, sent, names) {
       const made = await device.answerRound(round, form.held(given), { id: sent, ticket: sent, group: group() }); // charged and kept before it is shown
       $("form").hidden = $("could").hidden = true;
       // If another tab was first, its report comes back: it was not drawn with this answer.
-      await showReport(device, round, channels, made.isNew ? given : null, keptOf(made, round.number));
+      await showReport(device, round, channels, made.isNew ? given : null, keptOf(made, round.number, made.isNew));
       await showBudget(device.ledger);
     } catch (error) {
       refuse(/** @type {Error} */ (error));
@@ -184,33 +147,6 @@ async function showReport(device, round, channels, values, kept) {
   $("send").onclick = () => send(device, round, kept);
   $("will").focus({ preventScroll: true });
   $("will").scrollIntoView({ block: "start", behavior: "smooth" });
-}
-
-// -- sending ----------------------------------------------------------------------------------------------
-
-const SAID = { accepted: "accepted", replayed: "replayed", closed: "too-late" };
-
-async function send(device, round, kept) {
-  $("send").disabled = true;
-  $("send-error").textContent = "";
-  const body = writeUpload(unhex(campaign), kept.round, round.width, [{ id: unhex(kept.sent), report: unhex(kept.report) }]);
-  try {
-    const response = await fetch("/api/reports", { method: "POST", credentials: "omit", headers: { "content-type": MEDIA_TYPE }, body });
-    const found = await response.json().catch(() => ({}));
-    if (!response.ok) throw new Error(found.error ?? `status ${response.status}`);
-    const status = found.statuses[0]?.status ?? "accepted";
-    await device.acknowledge(campaign);
-    forgetIdentity(campaign, kept.round);
-    $("status").hidden = true;
-    $("send-row").hidden = $("will-plain").hidden = true;
-    $("will-title").textContent = say(status === "accepted" || status === "replayed" ? "was-sent" : "not-counted");
-    $("sent").textContent = say(SAID[status] ?? "refused", { status });
-    $("left-behind").textContent = `${say("left", { n: body.length })} ${say(isKiosk ? "kept-nothing" : "kept-cost")}`;
-    endKiosk();
-  } catch (error) {
-    $("send").disabled = false;
-    $("send-error").textContent = say(isKiosk ? "not-arrived-kiosk" : "not-arrived", { why: /** @type {Error} */ (error).message });
-  }
 }
 
 start().catch(refuse);

@@ -3,6 +3,8 @@ import { PrivacyError } from "./client/index.js";
 import { $, el } from "./dom.js";
 import { chooseLanguage, parts, say } from "./words.js";
 
+/** The path of the collector, which need not be at the root of its host. */
+export const root = location.pathname.slice(0, location.pathname.lastIndexOf("/c/") + 1);
 export const campaign = location.pathname.split("/").at(-1) ?? "";
 const PIN = /^([1-9][0-9]{0,9})-([0-9a-f]{64})$/;
 const CLOSED = ["scheduled", "closed", "finished"];

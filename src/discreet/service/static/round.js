@@ -1,36 +1,45 @@
 // The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
 import { Answers, Attribute, Below, Bucket, Entropy, GroupValue, Ratio, Round, ticketId, WireError } from "./client/index.js";
-import { hex, sha256, unhex } from "./client/entropy.js";
-import { checkPin } from "./asked.js";
+import { hex, sha256, unhex, utf8 } from "./client/entropy.js";
+import { checkPin, root } from "./asked.js";
 import { $ } from "./dom.js";
 import { isKiosk, storage } from "./kiosk.js";
+import { patiently } from "./patience.js";
 import { block } from "./questions.js";
 import { say } from "./words.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
 
-/** Fetch; an error has the collector's sentence. @param {string} path @param {any} [body] */
-async function request(path, body) {
+/** Fetch, waiting where the collector is busy; an error has its sentence. @param {string} path @param {any} [body] */
+async function json(path, body) {
   const options = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const response = await fetch(path, { credentials: "omit", ...options });
-  if (response.ok) return response;
+  const before = $("status").textContent;
+  const response = await patiently(`${root}api/campaigns/${path}`, options, (sentence) => ($("status").textContent = sentence || before));
+  if (response.ok) return response.json();
   throw new Error((await response.json().catch(() => ({}))).error ?? say("status", { status: response.status }));
 }
 
-/** @param {string} path @param {any} [body] */
-export const json = async (path, body) => (await request(path, body)).json();
+/**
+ * Everything that a page needs to ask, in one request: what the campaign is about, the text of its open round, and an
+ * id where the collector hands them out and this device has none.
+ * @param {string} campaign @param {boolean} wantsId @returns {Promise<{ about: any, text: string | null, id: string | null }>}
+ */
+export async function asking(campaign, wantsId) {
+  const hasOne = Object.keys(isKiosk ? {} : localStorage).some((key) => key.startsWith(keyOf(campaign, "")));
+  const { campaign: about, round, id } = await json(`${campaign}/ask`, { id: wantsId && !hasOne });
+  return { about, text: round, id };
+}
 
-/** Fetch, verify, and compare with the link; `hash` is that of the bytes that were sent. @param {string} campaign @param {number} limit */
-export async function openRound(campaign, limit) {
-  const path = `/api/campaigns/${campaign}/round`;
-  const bytes = new Uint8Array(await (await request(path)).arrayBuffer());
-  const hash = hex(await sha256(bytes));
-  const round = await Round.read(new TextDecoder("utf-8", { fatal: true }).decode(bytes), { limit, campaign });
-  const { pinned } = await checkPin(hash, round.number, async () => (await json(`${path}s`)).rounds);
+/** Verify a round, and compare it with the link; `hash` is that of its text. @param {string} campaign @param {string | null} text */
+export async function verified(campaign, text) {
+  if (text === null) throw new Error(say("no-round"));
+  const hash = hex(await sha256(utf8(text)));
+  const round = await Round.read(text, { campaign });
+  const { pinned } = await checkPin(hash, round.number, async () => (await json(`${campaign}/rounds`)).rounds);
   return { round, hash, pinned };
 }
 
-/** Where the id of a round is kept. @param {string} campaign @param {number} number */
+/** Where the id of a round is kept. @param {string} campaign @param {number | ""} number */
 const keyOf = (campaign, number) => `discreet id ${campaign} ${number}`;
 
 /** Drop the id of a round that was answered: the ledger knows it. @param {string} campaign @param {number} number */
@@ -39,8 +48,9 @@ export const forgetIdentity = (campaign, number) => isKiosk || localStorage.remo
 /**
  * The id under which this device answers: `sent` is uploaded, `known` decides the channels. It is fetched once and kept,
  * so that nobody can reload until they get the channels they like.
+ * @param {Round} round @param {string | null} offered what the collector handed out
  */
-export async function identity(round) {
+export async function identity(round, offered) {
   const key = keyOf(round.campaign, round.number);
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (round.admission === "invited") {
@@ -49,10 +59,9 @@ export async function identity(round) {
   }
   let text = storage.get(key);
   if (!HEXADECIMAL.test(text ?? "")) {
-    text = round.admission === "issued"
-      ? (await json(`/api/campaigns/${round.campaign}/ids`, { count: 1 })).ids[0]
-      : hex(await new Entropy().reportId());
-    if (!HEXADECIMAL.test(text)) throw new WireError("the collector did not hand out an id of 16 bytes");
+    const handedOut = async () => offered ?? (await json(`${round.campaign}/ask`, { id: true })).id;
+    text = round.admission === "issued" ? await handedOut() : hex(await new Entropy().reportId());
+    if (!HEXADECIMAL.test(text ?? "")) throw new WireError("the collector did not hand out an id of 16 bytes");
     storage.set(key, text);
   }
   return { sent: unhex(text), known: unhex(text) };

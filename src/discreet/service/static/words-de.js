@@ -28,7 +28,6 @@ export default {
   "waiting": "Ihre Antwort ist noch nicht angekommen. Senden Sie sie noch einmal.",
   "refuses": "Diese Seite antwortet nicht: {why}.",
   "not-now": "Das kann jetzt nicht beantwortet werden: {why}.",
-  "above-limit": "Ihre Summe käme damit auf ε = {total}, über Ihre Grenze von {limit}",
   "spent": "{spent} von {limit} verbraucht",
   "spent-one": "{name}, Meldung {id}…: ε = {epsilon}",
   "part": "Ihre Antwort auf Teil {part}",
@@ -109,5 +108,19 @@ export default {
   "in-order": "In der Reihenfolge der Fragen",
   "blank": "leer {place}",
   "could-ticks": "Eine Menge von {size} aus {count} Dingen: den Möglichkeiten und {most} leeren anstelle von Kreuzen, die Sie nicht machen. Jedes Ihrer Kreuze ist mit der Wahrscheinlichkeit {p} darin, jede andere Möglichkeit mit {q}.",
-  "why-ticks": "Jedes Ihrer Kreuze ist mit der Wahrscheinlichkeit {p} in der Menge, jede andere Möglichkeit mit {q}. Niemand, der die Menge sieht, kann sie unterscheiden."
+  "why-ticks": "Jedes Ihrer Kreuze ist mit der Wahrscheinlichkeit {p} in der Menge, jede andere Möglichkeit mit {q}. Niemand, der die Menge sieht, kann sie unterscheiden.",
+  "raise": "Diese Frage verlangt mehr, als Sie erlauben",
+  "busy": "Gerade antworten viele Menschen. Neuer Versuch in {seconds} s …",
+  "offline": "Die Sammelstelle ist gerade nicht erreichbar. Neuer Versuch in {seconds} s …",
+  "unreachable": "Die Sammelstelle ist nicht erreichbar",
+  "kept-here": "Ihre Meldung bleibt hier gespeichert.",
+  "no-round": "Im Moment ist keine Runde offen; versuchen Sie es später noch einmal",
+  "raise-why": "Jede Antwort verrät ein wenig über Sie, obwohl sie zufällig verändert wird. Wie viel, misst ε, und es summiert sich über alle Fragen. Dieses Gerät hält bei Ihrer Grenze von {limit} an.",
+  "raise-earlier": "Ihre früheren Antworten haben {spent} davon verbraucht.",
+  "raise-cost": "Diese Frage kostet {cost}.",
+  "raise-means": "Wenn Sie antworten, kann jemand, der zwei mögliche Antworten von Ihnen für gleich wahrscheinlich hält, sich einer davon zu höchstens {sure} sicher werden. Es ist Ihre Entscheidung. Wenn Sie nicht möchten, schließen Sie diese Seite.",
+  "raise-limit": "Meine Grenze auf {limit} erhöhen und antworten",
+  "no-protection": "Ihre Summe käme damit auf ε = {total}; das schützt nichts mehr",
+  "used-elsewhere": "Diese Einladung wurde schon benutzt, vielleicht auf einem anderen Gerät. Es zählt die zuerst gesendete Antwort, diese nicht.",
+  "counted-elsewhere": "Unter derselben Kennung wurde schon eine andere Meldung gezählt; diese zählt nicht."
 }

@@ -6,7 +6,6 @@ export default {
   "waiting": "Your answer has not reached the collector yet. Send it again.",
   "refuses": "This page refuses to answer: {why}.",
   "not-now": "This cannot be answered now: {why}.",
-  "above-limit": "it would bring your total to ε = {total}, above your limit of {limit}",
   "spent": "{spent} of {limit} spent",
   "spent-one": "{name}, report {id}…: ε = {epsilon}",
   "part": "Your answer to part {part}",
@@ -83,5 +82,18 @@ export default {
   "in-order": "In the order of the questions",
   "blank": "blank {place}",
   "could-ticks": "A set of {size} of {count} items: the options, and {most} blanks in place of ticks that you do not make. Each of your ticks is in it with probability {p}, and each other option with probability {q}.",
-  "why-ticks": "Each of your ticks is in the set with probability {p}, and each other option with probability {q}. Nobody who sees the set can tell which is which."
+  "why-ticks": "Each of your ticks is in the set with probability {p}, and each other option with probability {q}. Nobody who sees the set can tell which is which.",
+  "busy": "Many people are answering just now. Trying again in {seconds} s …",
+  "offline": "The collector cannot be reached just now. Trying again in {seconds} s …",
+  "unreachable": "the collector cannot be reached",
+  "kept-here": "Your report is kept here.",
+  "no-round": "no round is open at the moment; try again later",
+  "raise-why": "Every answer reveals a little about you, although it is changed at random. How much is measured by ε, and adds up over all questions. This device stops at your limit of {limit}.",
+  "raise-earlier": "Your earlier answers took {spent} of it.",
+  "raise-cost": "This question costs {cost}.",
+  "raise-means": "If you answer, someone who thinks two possible answers of yours equally likely can become at most {sure} sure of one of them. It is your choice. To decline, close this page.",
+  "raise-limit": "Raise my limit to {limit} and answer",
+  "no-protection": "it would bring your total to ε = {total}, which protects nothing",
+  "used-elsewhere": "This invitation was used before, perhaps on another device. The answer that was sent first counts; this one does not.",
+  "counted-elsewhere": "Another report was counted under the same id before, so this one does not count."
 }

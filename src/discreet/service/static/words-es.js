@@ -28,7 +28,6 @@ export default {
   "waiting": "Su respuesta aún no ha llegado. Envíela de nuevo.",
   "refuses": "Esta página no responde: {why}.",
   "not-now": "No se puede responder ahora: {why}.",
-  "above-limit": "su total llegaría a ε = {total}, por encima de su límite de {limit}",
   "spent": "{spent} de {limit} gastado",
   "spent-one": "{name}, informe {id}…: ε = {epsilon}",
   "part": "Su respuesta a la parte {part}",
@@ -109,5 +108,19 @@ export default {
   "in-order": "En el orden de las preguntas",
   "blank": "vacío {place}",
   "could-ticks": "Un conjunto de {size} de {count} elementos: las opciones y {most} vacíos en lugar de las marcas que usted no pone. Cada marca suya está en él con probabilidad {p}, y cada otra opción con probabilidad {q}.",
-  "why-ticks": "Cada marca suya está en el conjunto con probabilidad {p}, y cada otra opción con probabilidad {q}. Nadie que vea el conjunto puede distinguirlas."
+  "why-ticks": "Cada marca suya está en el conjunto con probabilidad {p}, y cada otra opción con probabilidad {q}. Nadie que vea el conjunto puede distinguirlas.",
+  "raise": "Esta pregunta pide más de lo que usted permite",
+  "busy": "Muchas personas están respondiendo ahora. Nuevo intento en {seconds} s …",
+  "offline": "No se puede contactar con el recolector en este momento. Nuevo intento en {seconds} s …",
+  "unreachable": "no se puede contactar con el recolector",
+  "kept-here": "Su informe se guarda aquí.",
+  "no-round": "ahora no hay ninguna ronda abierta; inténtelo más tarde",
+  "raise-why": "Cada respuesta revela un poco sobre usted, aunque se cambie al azar. Cuánto lo mide ε, y se suma en todas las preguntas. Este dispositivo se detiene en su límite de {limit}.",
+  "raise-earlier": "Sus respuestas anteriores gastaron {spent}.",
+  "raise-cost": "Esta pregunta cuesta {cost}.",
+  "raise-means": "Si responde, alguien que crea igual de probables dos posibles respuestas suyas puede llegar a estar seguro de una de ellas como mucho al {sure}. Usted decide. Si no quiere, cierre esta página.",
+  "raise-limit": "Subir mi límite a {limit} y responder",
+  "no-protection": "su total llegaría a ε = {total}, lo que ya no protege nada",
+  "used-elsewhere": "Esta invitación ya se usó, quizá en otro dispositivo. Cuenta la respuesta que se envió primero; esta no.",
+  "counted-elsewhere": "Ya se contó otro informe con el mismo identificador, así que este no cuenta."
 }

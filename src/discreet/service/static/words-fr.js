@@ -28,7 +28,6 @@ export default {
   "waiting": "Votre réponse n’est pas encore arrivée. Envoyez-la de nouveau.",
   "refuses": "Cette page refuse de répondre : {why}.",
   "not-now": "Impossible de répondre maintenant : {why}.",
-  "above-limit": "votre total atteindrait ε = {total}, au-delà de votre limite de {limit}",
   "spent": "{spent} sur {limit} dépensés",
   "spent-one": "{name}, rapport {id}… : ε = {epsilon}",
   "part": "Votre réponse à la partie {part}",
@@ -109,5 +108,19 @@ export default {
   "in-order": "Dans l'ordre des questions",
   "blank": "vide {place}",
   "could-ticks": "Un ensemble de {size} éléments parmi {count} : les options, et {most} vides à la place des coches que vous ne faites pas. Chacune de vos coches s'y trouve avec la probabilité {p}, et chaque autre option avec la probabilité {q}.",
-  "why-ticks": "Chacune de vos coches est dans l'ensemble avec la probabilité {p}, et chaque autre option avec la probabilité {q}. Personne qui voit l'ensemble ne peut les distinguer."
+  "why-ticks": "Chacune de vos coches est dans l'ensemble avec la probabilité {p}, et chaque autre option avec la probabilité {q}. Personne qui voit l'ensemble ne peut les distinguer.",
+  "raise": "Cette question demande plus que ce que vous autorisez",
+  "busy": "Beaucoup de personnes répondent en ce moment. Nouvel essai dans {seconds} s …",
+  "offline": "Le collecteur est injoignable pour le moment. Nouvel essai dans {seconds} s …",
+  "unreachable": "le collecteur est injoignable",
+  "kept-here": "Votre rapport est conservé ici.",
+  "no-round": "aucun tour n’est ouvert pour le moment ; réessayez plus tard",
+  "raise-why": "Chaque réponse révèle un peu de vous, bien qu’elle soit modifiée au hasard. ε mesure combien, et cela s’additionne d’une question à l’autre. Cet appareil s’arrête à votre limite de {limit}.",
+  "raise-earlier": "Vos réponses précédentes en ont pris {spent}.",
+  "raise-cost": "Cette question coûte {cost}.",
+  "raise-means": "Si vous répondez, quelqu’un qui juge deux de vos réponses possibles également probables peut être sûr de l’une d’elles à {sure} au plus. C’est votre choix. Pour refuser, fermez cette page.",
+  "raise-limit": "Porter ma limite à {limit} et répondre",
+  "no-protection": "votre total atteindrait ε = {total}, ce qui ne protège plus rien",
+  "used-elsewhere": "Cette invitation a déjà servi, peut-être sur un autre appareil. La première réponse envoyée compte ; celle-ci ne compte pas.",
+  "counted-elsewhere": "Un autre rapport a déjà été compté sous le même identifiant ; celui-ci ne compte donc pas."
 }
