@@ -7,6 +7,7 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.registry import entries
 from discreet.plans.base import Answered
+from discreet.plans.coarse import same_distributions
 from discreet.plans.comparison import differ, same_frequencies
 from discreet.plans.frequency import oracle_candidates
 from discreet.tallies import Tally
@@ -218,6 +219,62 @@ def test_distributions_are_compared_in_four_cells_and_by_their_numbers():
     other = dc.simulate(plan, [20.0] * 2000, seed=1)
     with pytest.raises(dc.DiscreetError, match="same domain"):
         dc.compare(a, other)
+
+
+def shape(kind):
+    """Values with their shares: a bell, or heaps at a few round numbers."""
+    if kind == "bell":
+        held = np.linspace(0.1, 99.9, 200)
+        shares = held * (100 - held) ** 4
+    else:
+        held, shares = np.array([40.0, 35.0, 50.0, 20.0, 60.0]), np.array([5.0, 2.0, 2.0, 1.0, 1.0])
+    return held, shares / shares.sum()
+
+
+def rejections(plan, groups, sizes, runs, seed):
+    """Return how often the test of whole distributions rejects, from tallies drawn from their exact laws."""
+    random, asked = np.random.default_rng(seed), plan.round([])
+    parts = np.array(asked.shares) / sum(asked.shares)
+    held, shares = groups[0]
+    guess = np.histogram(held, 16, (0, 100), weights=shares)[0] + 1e-3
+    found = []
+    for _ in range(runs):
+        answered = []
+        for (values, mass), size in zip(groups, sizes, strict=True):
+            people = random.multinomial(size, parts)
+            drawn = {
+                channel.key: channel.mechanism.draw_tally(channel.encoder.encode(values).inputs, mass, int(n), random)
+                for channel, n in zip(asked.channels, people, strict=True)
+            }
+            answered.append(Answered(asked, drawn))
+        found.append(same_distributions(answered, guess / guess.sum(), 4).p_value < 0.05)
+    return float(np.mean(found))
+
+
+@pytest.mark.needs("scipy")
+def test_the_test_of_whole_distributions_keeps_its_level_and_sees_a_shift():
+    plan = dc.Distribution(WAGE, epsilon=2, bins=16, method="square-wave-ems")
+    bell = shape("bell")
+    assert 0.02 <= rejections(plan, [bell, bell], (1000, 2000), 150, 1) <= 0.09
+    shifted = (np.clip(bell[0] + 10, 0, 100), bell[1])
+    assert rejections(plan, [bell, shifted], (1000, 2000), 30, 2) > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bell", "heaps"])
+@pytest.mark.parametrize("method", ["auto", "square-wave-ems", "hh", "haar-hrr", "hybrid-np-2pem", "binning"])
+def test_the_level_of_the_test_of_whole_distributions(method, kind):
+    plan = dc.Distribution(WAGE, epsilon=1 if kind == "bell" else 2, bins=64, method=method)
+    sizes = (3000, 6000) if kind == "bell" else (1500, 1500, 1500)
+    assert 0.03 <= rejections(plan, [shape(kind)] * len(sizes), sizes, 2000, 3) <= 0.07
+
+
+@pytest.mark.needs("scipy")
+def test_distributions_asked_differently_are_compared_by_their_uncertainties():
+    rng = np.random.default_rng(3)
+    plans = [dc.Distribution(WAGE, epsilon=e, bins=16, method="square-wave-ems") for e in (1, 2)]
+    a, b = (dc.simulate(plan, 100 * rng.beta(2, 5, 9000), seed=1) for plan in plans)
+    assert dc.compare(a, b).test.degrees == 3
 
 
 def test_several_means_are_compared_by_name():

@@ -68,6 +68,32 @@ def test_distributions_by_group_are_tested_in_four_cells():
     assert list(answer.too_few) == ["Iowa"]
 
 
+@pytest.mark.needs("scipy")
+@pytest.mark.parametrize(
+    "name", ["mean", "means", *(pytest.param(one, marks=pytest.mark.slow) for one in ("variance", "distribution"))]
+)
+def test_a_range_is_learnt_from_all_groups_together(name):
+    wide = dc.Interval(0, 1_000_000)
+    inner = {
+        "mean": dc.Mean(wide, 2.0, method="duchi", range="learn"),
+        "means": dc.Means([wide, wide], 4.0, range="learn"),
+        "variance": dc.Variance(wide, 4.0, range="learn"),
+        "distribution": dc.Distribution(wide, 4.0, bins=16, method="square-wave-ems", range="learn"),
+    }[name]
+    rng = np.random.default_rng(2)
+    numbers = [(label, mean * rng.gamma(4, 0.25)) for label, mean in zip(STATES.labels, (1e3, 2e3, 3e3), strict=True)
+               for _ in range(3000)]  # fmt: skip
+    rows = [(label, [x, x / 2]) for label, x in numbers] if name == "means" else numbers
+    plan = read_plan(json.loads(json.dumps(dc.Groups(inner, by=STATES).to_dict())))
+    answer = dc.simulate(plan, rows, seed=1)
+    found = answer["Iowa"].named()[0][1] if name == "means" else answer["Iowa"]
+    assert found.details["is_range_learnt"]
+    assert found.details["range"][1] < 100_000  # a tenth of the limits, at most
+    ones = [one.named()[0][1] if name == "means" else one for one in answer.groups.values()]
+    assert len({str(one.details["range"]) for one in ones}) == 1  # one range for all, so that groups can be compared
+    assert answer.differ().p_value < 1e-6 or name == "variance"
+
+
 # -- groups and their reports ----------------------------------------------------------------------------------
 
 

@@ -251,6 +251,8 @@ def test_what_secret_groups_cannot_be_asked():
         dc.Groups(MEAN, by=STATES, private=True, levels=1)
     with pytest.raises(dc.DiscreetError, match="private must be"):
         dc.Groups(MEAN, STATES, 1)
+    with pytest.raises(dc.DiscreetError, match="the range of secret groups must be known"):
+        dc.Groups(dc.Mean(WAGE, 1.0, range="learn"), by=STATES, private=True)
 
 
 def test_tallies_of_secret_groups_add_up():

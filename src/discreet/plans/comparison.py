@@ -30,6 +30,8 @@ from discreet.estimation.comparing import (
 )
 from discreet.estimation.simplex import clip
 from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, SeveralAnswer, leading
+from discreet.plans.base import Answered
+from discreet.plans.coarse import overlap, same_distributions
 from discreet.plans.distribution.answer import DistributionAnswer
 
 if TYPE_CHECKING:
@@ -309,10 +311,7 @@ def _coarse(answer: DistributionAnswer, cells: int) -> _Table:
     """Return the shares of a few cells of equal width, with their covariance."""
     if isinstance(cells, bool) or not isinstance(cells, int) or not 2 <= cells <= answer.bins:
         raise DiscreetError(f"cells must be a whole number from 2 to {answer.bins}, not {cells!r}")
-    ends = np.arange(answer.bins + 1) / answer.bins
-    cuts = np.arange(cells + 1) / cells
-    overlap = np.minimum(cuts[1:, None], ends[1:]) - np.maximum(cuts[:-1, None], ends[:-1])
-    weights = np.clip(overlap * answer.bins, 0.0, 1.0)
+    weights = overlap(cells, answer.bins)
     edges = answer.domain.edges(cells)
     values = weights @ answer.uncertainty.centre
     covariance = np.cov(answer.uncertainty.draws(2000) @ weights.T, rowvar=False)
@@ -344,6 +343,11 @@ def _same(tables: Sequence[_Table], differences: Sequence[DifferenceAnswer]) -> 
     found = [answer for answer in answers if isinstance(answer, FrequencyAnswer)]
     if len(found) == len(answers):
         return same_frequencies(found)
+    alike = _asked_alike(answers)
+    if alike is not None:
+        weights = np.array([answer.n for answer in answers], dtype=np.float64)
+        shown = np.array([answer.probabilities for answer in answers if isinstance(answer, DistributionAnswer)])
+        return same_distributions(alike, np.asarray(weights @ shown / weights.sum()), len(tables[0].names))
     if all(table.covariance is not None for table in tables):
         shares = [np.array([one.value for one in table.numbers]) for table in tables]
         return homogeneity(
@@ -360,6 +364,13 @@ def _same(tables: Sequence[_Table], differences: Sequence[DifferenceAnswer]) -> 
     normal = NormalDist()
     statistic = normal.inv_cdf(max(smallest / 2, 1e-300)) ** 2
     return TestResult(statistic, 1, min(1.0, len(compared) * smallest), "the groups have the same numbers")
+
+
+def _asked_alike(answers: Sequence[Answer]) -> list[Answered] | None:
+    """Return what groups answered if they are distributions that were asked with the same mechanisms; else None."""
+    found = [answer.asked for answer in answers if isinstance(answer, DistributionAnswer) and answer.asked is not None]
+    laws = {tuple((one.key, one.mechanism.id) for one in answered.round.channels) for answered in found}
+    return found if len(found) == len(answers) and len(laws) == 1 else None
 
 
 def same_frequencies(answers: Sequence[FrequencyAnswer]) -> TestResult:

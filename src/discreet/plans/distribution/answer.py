@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from discreet.plans.base import Answered
+
 BAND_DRAWS = 2000
 """Draws from which the largest deviation of a whole cumulative curve is computed."""
 TOGETHER = (
@@ -63,6 +65,8 @@ class DistributionAnswer(Answer):
     probabilities: Floats
     uncertainty: Uncertainty
     raw: Floats | None = None
+    asked: "Answered | None" = None
+    """The round with its tallies, where the histogram comes from one: groups are tested by their reports."""
 
     @property
     def value(self) -> Floats:

@@ -208,6 +208,7 @@ class Distribution(Plan[DistributionAnswer]):
             probabilities=fit.f,
             uncertainty=fit.uncertainty,
             raw=fit.raw,
+            asked=history[0],
             level=self.level,
             n=history[0].n,
             epsilon=self.epsilon,

@@ -102,6 +102,11 @@ class Groups(Plan[GroupsAnswer]):
             return
         if not isinstance(plan, Mean):
             raise DiscreetError(f"plan of secret groups must be a Mean, not {plan!r}; CrossTable asks two categories")
+        if plan.learnt is not None:
+            raise DiscreetError(
+                "the range of secret groups must be known: learn it with public groups, or ask some people for "
+                "Quantiles first"
+            )
         if levels is not None:
             check_whole("levels", levels, 2, MOST_LEVELS)
         if k is not None:
