@@ -150,7 +150,8 @@ def test_an_interrupted_closing_goes_on(database):
     with running(database) as collector:
         campaign = collector.collector().create(MEAN, "Interrupted", minimum=1)
         campaign.submit([5.0] * 10)
-        collector.store.close_round(collector.store.rounds(bytes.fromhex(campaign.id))[0]["id"])  # and then it crashed
+        last = collector.store.rounds(bytes.fromhex(campaign.id))[0]["id"]
+        collector.store.close_round(last, collector.settings.today())  # and then it crashed
     with running(database) as collector:
         collector.service.campaigns.tick()
         assert collector.collector().campaign(campaign.id).about()["state"] == "finished"

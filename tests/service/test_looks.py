@@ -117,7 +117,9 @@ def test_an_interval_for_one_look_says_so_while_the_campaign_is_open(collector):
     ],
 )
 def test_a_campaign_is_final_if_it_was_closed_where_it_was_planned(finished, people, n, final):
-    assert is_final({"finished": finished, "participants": people}, n) is final
+    row = {"finished": finished, "participants": people, "reopened": False}
+    assert is_final(row, n) is final
+    assert not is_final(row | {"reopened": True}, n)
 
 
 def test_closing_never_shows_what_was_kept_from_before(collector):

@@ -68,6 +68,7 @@ class Collector(Connection):
         contact: str = "",
         unit: str = "",
         language: str = "",
+        zone: str = "UTC",
     ) -> "Campaign":
         """Start a campaign; needs the token of an administrator.
 
@@ -78,7 +79,7 @@ class Collector(Connection):
         title, question : str
             What people see.
         opens, closes : date or ISO text, optional
-            First and last day.
+            First and last day, in the time zone ``zone``.
         minimum : int, optional
             The fewest reports from which results are shown; the collector's own minimum unless given.
         people : int, optional
@@ -95,6 +96,8 @@ class Collector(Connection):
             Of the numbers that people answer, such as minutes.
         language : str
             Of the answer page: "ar", "de", "en", "es" or "fr"; that of the browser unless given.
+        zone : str
+            The time zone of the days, such as "Europe/Berlin".
         """
         values = plan.to_dict() if isinstance(plan, Plan) else plan
         days = {name: str(day) for name, day in (("opens", opens), ("closes", closes)) if day is not None}
@@ -102,6 +105,7 @@ class Collector(Connection):
         fields = {"plan": values, "title": title, "question": question} | days | counts
         fields |= {"admission": admission, "public_results": public_results}
         words = {"consent": consent, "contact": contact, "unit": unit, "language": language}
+        words["zone"] = zone if zone != "UTC" else ""
         fields |= {name: text for name, text in words.items() if text}
         return Campaign(self, self.post("/api/campaigns", fields)["id"])
 
@@ -308,6 +312,10 @@ class Campaign:
     def close_round(self) -> dict[str, Any]:
         """Close the open round; the next one opens, or the campaign is finished."""
         return dict(self.collector.post(f"{self._path}/close"))
+
+    def reopen(self, closes: datetime.date | str | None = None) -> dict[str, Any]:
+        """Open the last round of a finished campaign again, until a new last day if one is given."""
+        return dict(self.collector.post(f"{self._path}/reopen", {"closes": None if closes is None else str(closes)}))
 
     def invite(self, count: int, group: Any = None) -> list[str]:
         """Make invitation tickets; with ``group`` they count in this public group, which people then need not state."""

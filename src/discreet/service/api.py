@@ -18,6 +18,7 @@ from discreet.service.bodies import (
     NewCampaign,
     NewGroups,
     PlanOnly,
+    Reopening,
     Some,
     Tickets,
 )
@@ -159,6 +160,13 @@ def for_administrators(app: FastAPI, service: Service) -> None:
         """Close the open round; the plan's next round opens, or the campaign is finished."""
         campaigns.close(bytes.fromhex(identifier))
         note(who, "closed a round", bytes.fromhex(identifier))
+        return campaigns.progress(bytes.fromhex(identifier))
+
+    @app.post("/api/campaigns/{identifier}/reopen", responses=responses(401, 403, 404, 409), **guarded)
+    def reopen(identifier: Identifier, until: Reopening, who: Editor) -> Json:
+        """Open the last round of a finished campaign again, for example after a mistyped date."""
+        campaigns.reopen(bytes.fromhex(identifier), until.closes)
+        note(who, "reopened", bytes.fromhex(identifier))
         return campaigns.progress(bytes.fromhex(identifier))
 
     @app.post("/api/campaigns/{identifier}/tickets", responses=responses(401, 403, 404, 409), **guarded)

@@ -29,6 +29,7 @@ def _clean_values(values: dict[str, Any]) -> dict[str, Any]:
 
 Text = Annotated[str, Field(max_length=2000), AfterValidator(_clean)]
 Short = Annotated[str, Field(max_length=200), AfterValidator(_clean)]
+Zone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_clean)]
 Language = Literal["", "ar", "de", "en", "es", "fr"]
 Title = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_clean)]
 PlanValues = Annotated[
@@ -66,6 +67,7 @@ class NewCampaign(_Body):
     contact: Annotated[Short, Field(description="Whom people can ask, such as an e-mail address.")] = ""
     unit: Annotated[Short, Field(description="Of the numbers that people answer, such as minutes.")] = ""
     language: Annotated[Language, Field(description="Of the answer page; empty for that of the browser.")] = ""
+    zone: Annotated[Zone, Field(description="Time zone of the first and last day, such as Europe/Berlin.")] = "UTC"
     origins: Origins = []  # pydantic copies it
 
 
@@ -83,7 +85,14 @@ class CampaignChange(_Body):
     unit: Short | None = None
     language: Language | None = None
     archived: bool | None = None
+    zone: Zone | None = None
     origins: Origins | None = None
+
+
+class Reopening(_Body):
+    """Until when a campaign is open again."""
+
+    closes: Annotated[datetime.date | None, Field(description="The new last day; null for none.")] = None
 
 
 class PlanOnly(_Body):

@@ -31,7 +31,7 @@ from discreet.service.errors import Conflict
 from discreet.service.handed import Handed
 from discreet.service.origins import check_origins, read_origins
 from discreet.service.results import find, group_sizes, history, plan_of
-from discreet.service.settings import Settings
+from discreet.service.settings import Settings, time_zone
 from discreet.service.store import Store
 from discreet.text import listed
 from discreet.wire import canonical
@@ -70,10 +70,12 @@ class Campaigns:
         contact: str = "",
         unit: str = "",
         language: str = "",
+        zone: str = "UTC",
         origins: Sequence[str] = (),
     ) -> bytes:
         """Start a campaign, open its first round, and return its id."""
         check_dates(opens, closes)
+        time_zone(zone)
         if admission not in ADMISSIONS:
             raise DiscreetError(f"admission must be {listed(ADMISSIONS)}, not {admission!r}")
         made = read_plan(plan) if people is None else read_plan(plan).expecting(people)
@@ -100,6 +102,8 @@ class Campaigns:
             "unit": unit,
             "language": language,
             "archived": False,
+            "zone": zone,
+            "reopened": False,
             "origins": check_origins(origins),
         }
         self.store.add_campaign(values, document_of(first), target_of(first, people))
@@ -113,6 +117,7 @@ class Campaigns:
         """Change words, dates, minimum, language, whether results are public or the campaign is archived."""
         row = self.find(identifier)
         check_dates(values.get("opens", row["opens"]), values.get("closes", row["closes"]))
+        time_zone(values.get("zone", row["zone"]))
         if "origins" in values:
             values = values | {"origins": check_origins(values["origins"])}
         if values:
@@ -153,8 +158,22 @@ class Campaigns:
             raise Conflict("the campaign is finished: no round is open")
         if not rounds[-1]["closed"]:
             self._check_closable(row, rounds)
-            self.store.close_round(rounds[-1]["id"])
+            self.store.close_round(rounds[-1]["id"], self.settings.day(row["zone"]))
         self.advance(identifier)
+
+    def reopen(self, identifier: bytes, closes: datetime.date | None) -> None:
+        """Open the last round of a finished campaign again, until a new last day or until it is closed.
+
+        Whoever reopens has seen the result, so intervals stay those that hold however often one looks.
+        """
+        row, rounds = self.find(identifier), self.store.rounds(identifier)
+        if not row["finished"]:
+            raise Conflict(f"only a finished campaign can be reopened; this one is {self.state(row)}")
+        today = self.settings.day(row["zone"])
+        if closes is not None and closes < today:
+            raise DiscreetError(f"closes must not be before today, {today}, but is {closes}")
+        check_dates(row["opens"], closes)
+        self.store.reopen(identifier, rounds[-1]["id"], closes)
 
     def _check_closable(self, row: RowMapping, rounds: list[dict[str, Any]]) -> None:
         """Refuse to close a round from which the plan could not continue, so that more reports can come."""
@@ -184,7 +203,7 @@ class Campaigns:
         for row in self.store.campaigns():
             if row["finished"]:
                 continue
-            over = row["closes"] is not None and row["closes"] < self.settings.today()
+            over = row["closes"] is not None and row["closes"] < self.settings.day(row["zone"])
             try:
                 last = self.store.rounds(row["id"])[-1]
                 full = last["target"] is not None and int(last["n"]) >= last["target"]
@@ -199,7 +218,7 @@ class Campaigns:
 
     def state(self, row: RowMapping) -> str:
         """Return scheduled, open, closed or finished."""
-        today = self.settings.today()
+        today = self.settings.day(row["zone"])
         if row["finished"]:
             return "finished"
         if row["opens"] is not None and today < row["opens"]:
@@ -218,6 +237,7 @@ class Campaigns:
             "state": self.state(row),
             "opens": _iso(row["opens"]),
             "closes": _iso(row["closes"]),
+            "zone": row["zone"],
             "minimum": row["minimum"],
             "admission": row["admission"],
             "public_results": row["public_results"],

@@ -21,7 +21,7 @@ from discreet.errors import DiscreetError
 from discreet.service.errors import StoreBusy
 from discreet.service.hanging import hang_up_after
 
-NEWEST = "0004"
+NEWEST = "0005"
 """The newest version among `migrations`."""
 _BACKENDS = ("sqlite", "postgresql")
 _LOCK_SECONDS = 5.0

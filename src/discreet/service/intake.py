@@ -35,8 +35,9 @@ _campaigns, _rounds, _tallies, _arrivals = (
 )
 _ROUND = (
     sa.select(
-        _rounds.id, _rounds.document, _rounds.closed, _rounds.target,
-        _campaigns.opens, _campaigns.closes, _campaigns.admission, _campaigns.secret,
+        _rounds.id, _rounds.document, _rounds.closed, _rounds.closed_on, _rounds.target,
+        _campaigns.opens, _campaigns.closes, _campaigns.finished, _campaigns.zone, _campaigns.admission,
+        _campaigns.secret,
     )
     .join_from(schema.rounds, schema.campaigns, _rounds.campaign == _campaigns.id)
     .where(_rounds.campaign == sa.bindparam("of"), _rounds.number == sa.bindparam("which"))
@@ -74,13 +75,24 @@ class OpenRound:
     target: int | None
     opens: datetime.date | None
     closes: datetime.date | None
+    finished: bool
+    closed_on: datetime.date | None
+    zone: str
     admission: str
     secret: bytes
 
-    def takes(self, today: datetime.date) -> bool:
-        """Whether reports are accepted on this day."""
+    def takes(self, today: datetime.date, grace_days: int) -> bool:
+        """Whether reports are accepted on this day.
+
+        A closed round of a campaign that goes on takes the reports of those who answered while it changed.
+        """
         begun = self.opens is None or self.opens <= today
-        return begun and not self.closed and (self.closes is None or today <= self.closes)
+        in_grace = (
+            self.closed_on is not None
+            and not self.finished
+            and today <= self.closed_on + datetime.timedelta(days=grace_days)
+        )
+        return begun and (not self.closed or in_grace) and (self.closes is None or today <= self.closes)
 
 
 class Intake:
@@ -104,8 +116,10 @@ class Intake:
             return None
         asked = Asked.read(row.document)
         return OpenRound(
-            row.id, campaign, asked, row.closed, row.target, row.opens, row.closes, row.admission, bytes(row.secret)
-        )
+            id=row.id, campaign=campaign, asked=asked, closed=row.closed, target=row.target, opens=row.opens,
+            closes=row.closes, finished=row.finished, closed_on=row.closed_on, zone=row.zone, admission=row.admission,
+            secret=bytes(row.secret),
+        )  # fmt: skip
 
     def stored(self, found: OpenRound, known: Known, ids: Bytes) -> Mask:
         """Return which of these ids are stored in a round, whoever has stored them."""

@@ -203,7 +203,8 @@ class Results:
         n = sum(int(one["n"]) for one in rounds)
         if n < row["minimum"]:
             return early(row, n)
-        key = (identifier, what, f"{row['plan']} {row['minimum']}", len(rounds), n, bool(row["finished"]))
+        state = f"{row['plan']} {row['minimum']} {row['reopened']}"
+        key = (identifier, what, state, len(rounds), n, bool(row["finished"]))
         with self._computing.setdefault(identifier, threading.Lock()), single_thread():  # others wait for this one
             if key not in self._kept:
                 found = compute(row, rounds, n)
@@ -248,7 +249,8 @@ def small_channels(found: Sequence[Answered], minimum: int) -> frozenset[str]:
 def is_final(row: RowMapping, n: int) -> bool:
     """Return whether a campaign was closed at the number of people that it expected, so that one look is all it had."""
     people = row["participants"]
-    return bool(row["finished"]) and people is not None and abs(n - people) <= NEAR * people
+    is_planned = people is not None and abs(n - people) <= NEAR * people
+    return bool(row["finished"]) and is_planned and not row["reopened"]
 
 
 def early(row: RowMapping, n: int) -> Withheld:

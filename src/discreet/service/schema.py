@@ -42,6 +42,8 @@ campaigns = Table(
     Column("unit", Text, nullable=False),
     Column("language", String(8), nullable=False),
     Column("archived", Boolean, nullable=False),
+    Column("zone", String(64), nullable=False),
+    Column("reopened", Boolean, nullable=False),
     Column("origins", Text, nullable=False),
 )
 
@@ -52,6 +54,7 @@ rounds = Table(
     Column("campaign", LargeBinary(16), nullable=False),
     Column("number", Integer, nullable=False),
     Column("closed", Boolean, nullable=False),
+    Column("closed_on", Date),
     Column("document", Text, nullable=False),
     Column("target", BigInteger),
     UniqueConstraint("campaign", "number"),

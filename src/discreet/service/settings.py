@@ -3,10 +3,34 @@
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from discreet.errors import DiscreetError
 
 
-def _today() -> datetime.date:
-    return datetime.datetime.now(datetime.UTC).date()
+def _today(zone: str = "UTC") -> datetime.date:
+    return datetime.datetime.now(time_zone(zone)).date()
+
+
+def time_zone(name: str) -> datetime.tzinfo:
+    """Return a time zone by its name.
+
+    Examples
+    --------
+    >>> time_zone("UTC")
+    datetime.timezone.utc
+    >>> time_zone("Berlin")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.DiscreetError: zone must be the name of a time zone, such as Europe/Berlin or UTC, not 'Berlin'
+    """
+    if name == "UTC":  # known even where the system has no time zones
+        return datetime.UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        sentence = "zone must be the name of a time zone, such as Europe/Berlin or UTC"
+        raise DiscreetError(f"{sentence}, not {name[:64]!r}") from None
 
 
 @dataclass(frozen=True)
@@ -42,7 +66,10 @@ class Settings:
     group : int
         How many reports are stored in one commit at most.
     today : callable
-        Returns the current day (UTC); the collector uses no finer time.
+        Returns the current day, in UTC or in the time zone that is given; the collector uses no finer time.
+    grace_days : int
+        How many days after a round was closed reports that were drawn for it are still counted, if another round is
+        open: people may have answered while it changed.
     tick_seconds : float
         How often dates and targets are checked.
     """
@@ -60,5 +87,10 @@ class Settings:
     shutdown_seconds: float = 10.0
     max_waiting: int = 200_000
     group: int = 20_000
-    today: Callable[[], datetime.date] = _today
+    today: Callable[..., datetime.date] = _today
+    grace_days: int = 1
     tick_seconds: float = 10.0
+
+    def day(self, zone: str) -> datetime.date:
+        """Return the current day in a time zone."""
+        return self.today() if zone == "UTC" else self.today(zone)

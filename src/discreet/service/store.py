@@ -3,6 +3,7 @@
 What is written in one transaction is durable when the method returns, or did not happen. `intake` stores reports.
 """
 
+import datetime
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
@@ -125,10 +126,19 @@ class Store(Tokens):
             own = schema.rounds.c.id == identifier
             connection.execute(sa.update(schema.rounds).where(own).values(document=document))
 
-    def close_round(self, identifier: int) -> None:
-        """Close a round: reports already under way are stored before this returns, later ones are refused."""
+    def close_round(self, identifier: int, day: datetime.date) -> None:
+        """Close a round: reports already under way are stored before this returns."""
         with self.write() as connection:
-            connection.execute(sa.update(schema.rounds).where(schema.rounds.c.id == identifier).values(closed=True))
+            own = schema.rounds.c.id == identifier
+            connection.execute(sa.update(schema.rounds).where(own).values(closed=True, closed_on=day))
+
+    def reopen(self, campaign: bytes, identifier: int, closes: datetime.date | None) -> None:
+        """Open the last round of a finished campaign again; it has no target any more, or it would close at once."""
+        with self.write() as connection:
+            own, owner = schema.rounds.c.id == identifier, schema.campaigns.c.id == campaign
+            connection.execute(sa.update(schema.rounds).where(own).values(closed=False, closed_on=None, target=None))
+            values = {"finished": False, "reopened": True, "closes": closes}
+            connection.execute(sa.update(schema.campaigns).where(owner).values(**values))
 
     def open_round(self, campaign: bytes, number: int, document: str, target: int | None) -> None:
         """Open the next round, unless another worker has already opened it."""

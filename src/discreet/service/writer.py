@@ -4,7 +4,6 @@ While one group is being committed the next one gathers, so that all who wait sh
 """
 
 import asyncio
-import datetime
 import logging
 import threading
 import time
@@ -96,7 +95,7 @@ def take(store: Store, settings: Settings, uploads: list[Upload], memory: Memory
                     continue
                 entries = np.frombuffer(b"".join(uploads[place].entries for place in fitting), dtype=np.uint8)
                 table = entries.reshape(-1, ID_BYTES + found.asked.width)
-                codes = _take_round(intake, found, settings.today(), table, taken[campaign, number])
+                codes = _take_round(intake, found, settings, table, taken[campaign, number])
                 start = 0
                 for place in fitting:
                     outcomes[place] = codes[start : start + uploads[place].n]
@@ -113,7 +112,7 @@ def take(store: Store, settings: Settings, uploads: list[Upload], memory: Memory
 def _take_round(
     intake: Intake,
     found: OpenRound,
-    today: datetime.date,
+    settings: Settings,
     table: Bytes,
     taken: Taken,
 ) -> Codes:
@@ -125,7 +124,8 @@ def _take_round(
         in_group = asked.is_invited(ids, rows)
         derived = b"".join(ticket_id(campaign, row.tobytes()) for row in ids)
         ids = np.frombuffer(derived, dtype=np.uint8).reshape(-1, ID_BYTES)
-    if not found.takes(today):
+    today = settings.day(found.zone)
+    if not found.takes(today, settings.grace_days):
         return np.where(intake.stored(found, taken.memory.known, ids), REPLAYED, CLOSED).astype(np.uint8)
     if found.admission == "issued":
         codes[[not is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
