@@ -268,7 +268,7 @@ def test_broken_parameters():
         with pytest.raises(DiscreetError, match=words):
             RangeMean(DOMAIN, 20, 50, 1, **options)
     with pytest.raises(DiscreetError, match="domain of a range mean must be"):
-        RangeMean((0, 100), 20, 50, 1)
+        RangeMean("0 to 100", 20, 50, 1)
 
 
 @pytest.mark.parametrize("method", [*METHODS, "auto"])

@@ -224,9 +224,10 @@ class RangeMean:
         mass, mean = max(Range(self.low, self.high)(f, within), 1e-12), self(f, within)
         less, more = Mean().slack(f, within)
         for end in (self.low, self.high):
-            if 0 < end < 1:
-                moved = sum(Cdf(end).slack(f, within)) * (end - mean) / mass
-                less, more = less - min(moved, 0.0), more + max(moved, 0.0)
+            if 0 < end < 1:  # less below the lower end is more just above it, and lowers the mean as well
+                down, up = Cdf(end).slack(f, within)
+                pull = abs(end - mean) / mass
+                less, more = less + down * pull, more + up * pull
         return less, more
 
 

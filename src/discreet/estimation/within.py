@@ -60,6 +60,8 @@ class Within:
     (array([1. , 0.5]), 0.0, 0.0)
     >>> Within(2, loose=np.array([0.0, 1.0])).below(0.75)[1:]
     (0.5, 0.5)
+    >>> Within(2, np.array([0.75]), np.array([1]), np.array([0.8]), loose=np.zeros(2)).below(0.75)
+    (array([1. , 0.9]), 0.0, 0.0)
     """
 
     size: int
@@ -95,8 +97,11 @@ class Within:
         if self.loose is None:
             return shares, 0.0, 0.0
         bucket = min(max(int(x * self.size + CLOSE), 0), self.size - 1)
-        loose, share = float(self.loose[bucket]), float(shares[bucket])
-        least = float(even[bucket]) * (1.0 - loose)
+        loose, share, pointed = float(self.loose[bucket]), float(shares[bucket]), 1.0 - float(self._spread[bucket])
+        # What is loose may be what the points were given; what they were given beyond it is certainly there.
+        least = float(even[bucket]) * (1.0 - max(loose, pointed))
+        if pointed > loose:
+            least += (share - float(even[bucket]) * (1.0 - pointed)) * (1.0 - loose / pointed)
         return shares, max(share - least, 0.0), max(least + loose - share, 0.0)
 
     def inside(self, low: float, high: float) -> tuple[Floats, Floats]:
