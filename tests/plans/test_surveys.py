@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 import discreet as dc
 from discreet.cli import app
-from discreet.plans.questionnaire.survey import read_survey
+from discreet.errors import DiscreetError
+from discreet.plans.questionnaire.survey import read_survey, read_text
 
 DOCUMENT = {
     "title": "Health",
@@ -169,3 +170,21 @@ def test_advice_is_the_notes():
     assert "<table>" in advice._repr_html_()
     saved = {row["question"]: row["saved_by_wider"] for row in advice.rows()}
     assert saved["hours"] == 12_860 - 5_716 or abs(saved["hours"] - 7144) < 3
+
+
+def test_texts_are_told_apart_and_matrices_are_lists_too():
+    rows = read_text("name,kind,rows,low,high\nservice,matrix,speed|price,1,3\n")
+    assert [(one.name, one.text, one.options) for one in rows] == [
+        ("service/speed", "service: speed", (1, 2, 3)),
+        ("service/price", "service: price", (1, 2, 3)),
+    ]
+    assert read_text('\ufeff[{"name": "smokes"}]')[0].name == "smokes"
+    for low, high in ((3, 3), (1, 200)):
+        with pytest.raises(DiscreetError, match="2 to 100 whole points"):
+            read_text(f"name,kind,low,high\nmood,rating,{low},{high}\n")
+
+
+@pytest.mark.needs("yaml")
+def test_a_text_may_be_yaml():
+    found = read_text("- name: smokes\n- name: mood\n  kind: rating\n  low: 1\n  high: 5\n")
+    assert found[1].options == (1, 2, 3, 4, 5)

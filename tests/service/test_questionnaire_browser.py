@@ -12,6 +12,7 @@ from tests.service.test_browser import (
     is_shown,
     picture,
     press,
+    screen,
     sent_by,
     text,
     until,
@@ -198,3 +199,82 @@ def test_the_odds_of_a_block_are_those_of_its_mechanism(site, browser):
     low, high = zip(*found["extremes"], strict=True)
     assert low == pytest.approx(table.min(axis=0))
     assert high == pytest.approx(table.max(axis=0))
+
+
+SURVEYJS = json.dumps(
+    {
+        "pages": [
+            {
+                "elements": [
+                    {"type": "boolean", "name": "drinks", "title": "Do you drink?"},
+                    {"type": "text", "inputType": "number", "name": "glasses", "min": 0, "max": 40,
+                     "visibleIf": "{drinks} = true", "title": "How many glasses a week?"},
+                    {"type": "matrix", "name": "service", "rows": ["speed", "price"], "columns": [1, 2, 3]},
+                    {"type": "checkbox", "name": "symptoms", "choices": ["cough", "fever", "rash"]},
+                ]
+            }
+        ]
+    }
+)  # fmt: skip
+
+
+def test_a_questionnaire_is_built_in_the_form(site, browser):
+    screen(browser, 1280, 1000)
+    browser.get(f"{site.url}/new#token={site.token}")
+    until(browser, lambda b: "expect the mean within" in text(b, "advice"))
+    browser.execute_script("document.querySelector('[name=kind][value=questionnaire]').click()")
+    until(browser, lambda b: "All margins need" in text(b, "advice"))
+    until(browser, lambda b: "Do you smoke?" in text(b, "preview"))
+    for kind in ("choice", "matrix", "number", "ticks"):
+        browser.execute_script(
+            "document.getElementById('add-kind').value = arguments[0]; document.getElementById('add').click()", kind
+        )
+    fill_in = """const box = document.getElementById(arguments[0]);
+        box.value = arguments[1];
+        box.dispatchEvent(new Event("input", { bubbles: true }));"""
+    for field, value in (
+        ("title", "Your week"), ("question", "Six questions."), ("q2-text", "How do you sleep?"), ("q2-name", "sleep"),
+        ("q2-options", "well\nso-so\nbadly"), ("q3-text", "Our service"), ("q4-text", "How old are you?"),
+        ("q4-name", "age"), ("q4-low", "18"), ("q4-high", "98"), ("q5-text", "Which pets do you have?"),
+        ("q5-options", "cat\ndog\nfish\nbird"), ("q5-most", "2"), ("q1-when", "smokes = 'yes'"),
+        ("tables", "smokes, sleep"),
+    ):  # fmt: skip
+        browser.execute_script(fill_in, field, value)
+    until(browser, lambda b: "How old are you?" in text(b, "advice") and "smokes + sleep" in text(b, "advice"))
+    until(browser, lambda b: "The most expensive wish is" in text(b, "advice"))
+    picture(browser, "new-questionnaire-desktop")
+    needed = browser.execute_script("return document.querySelector('[data-ask]').dataset.ask")
+    browser.execute_script("document.querySelector('[data-ask]').click()")
+    until(browser, lambda b: "expected answers are enough" in text(b, "advice"))
+    assert browser.execute_script("return document.getElementById('people').value") == needed
+    browser.execute_script("document.getElementById('new').requestSubmit()")
+    until(browser, lambda b: "/campaigns/" in b.current_url)
+    until(browser, lambda b: "Your week" in text(b, "live"))
+    (made,) = site.collector().campaigns()
+    kinds = [one["kind"] for one in made["plan"]["questions"]]
+    assert kinds == ["choice", "choice", "choice", "choice", "choice", "number", "ticks"]
+    assert made["plan"]["questions"][1]["when"] == "smokes = 'yes'"
+    assert made["plan"]["tables"] == [["smokes", "sleep"]]
+    assert made["participants"] == int(needed)
+    assert complaints(browser) == []
+
+
+def test_a_survey_of_another_tool_is_read_into_the_form(site, browser):
+    browser.get(f"{site.url}/new#token={site.token}")
+    until(browser, lambda b: "expect the mean within" in text(b, "advice"))
+    browser.execute_script("document.querySelector('[name=kind][value=questionnaire]').click()")
+    paste = (
+        "document.getElementById('survey-text').value = arguments[0]; document.getElementById('read-survey').click()"
+    )
+    browser.execute_script(paste, '{"elements": [{"type": "comment", "name": "story"}]}')
+    until(browser, lambda b: "'story' of type 'comment' cannot be asked" in text(b, "survey-error"))
+    complaints(browser)  # the status of that refusal
+    browser.execute_script(paste, SURVEYJS)
+    until(browser, lambda b: "How many glasses a week?" in text(b, "advice"))
+    found = browser.execute_script(
+        "return [...document.querySelectorAll('#questions legend')].map((one) => one.textContent)"
+    )
+    assert found == ["1. Yes or no", "2. A number", "3. A rating", "4. A rating", "5. Tick all that apply"]
+    assert browser.execute_script("return document.getElementById('q1-when').value") == "{drinks} = true"
+    picture(browser, "new-questionnaire-phone")
+    assert complaints(browser) == []

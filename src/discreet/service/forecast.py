@@ -15,6 +15,7 @@ from discreet.plans.simulate import simulate
 from discreet.service import charts
 from discreet.service.drawings import shown
 from discreet.service.group_forecast import by_group, crossed, lines
+from discreet.service.survey_forecast import surveyed
 
 TWO_ROUNDS = "in two rounds"
 """What the form calls the best method within two rounds."""
@@ -32,9 +33,11 @@ def forecast(given: dict[str, Any]) -> dict[str, Any]:
     epsilon, people = _real(given, "epsilon"), int(_real(given, "people"))
     if given.get("kind") == "cross-table":
         found = crossed(given, epsilon, people)
+    elif given.get("kind") == "questionnaire":
+        found = surveyed(given, epsilon, _count(people))
     else:
         found = everybody(given) if given.get("by", "none") in ("", "none") else by_group(given, everybody)
-    return {"groups": None, "sure": charts.percent(sure(epsilon), 0)} | found
+    return {"groups": None, "form": None, "sure": charts.percent(sure(epsilon), 0)} | found
 
 
 def everybody(given: dict[str, Any]) -> dict[str, Any]:
@@ -47,8 +50,7 @@ def everybody(given: dict[str, Any]) -> dict[str, Any]:
     ('mean', 'minimax', '6.4')
     """
     epsilon, people = _real(given, "epsilon"), int(_real(given, "people"))
-    if not 1 <= people <= 1 << 40:
-        raise DiscreetError(f"expected answers must be a whole number from 1, not {people}")
+    _count(people)
     kind, method = str(given.get("kind", "")), str(given.get("method") or "auto")
     if kind == "frequency":
         domain: Interval | Categories = Categories(lines(given.get("labels")))
@@ -86,6 +88,12 @@ def everybody(given: dict[str, Any]) -> dict[str, Any]:
     chosen = next((option for option in ranked if option.method == method), ranked.best)
     plan = read_plan(values | ({} if chosen is ranked.best else chosen.arguments))
     return found | {"plan": plan.to_dict()} | _ranked(ranked, chosen.method)
+
+
+def _count(people: int) -> int:
+    if not 1 <= people <= 1 << 40:
+        raise DiscreetError(f"expected answers must be a whole number from 1, not {people}")
+    return people
 
 
 def _with_second_round(ranked: Advice, ratio: float) -> Advice:

@@ -19,12 +19,14 @@ from markupsafe import Markup
 
 from discreet import __version__
 from discreet.errors import DiscreetError
+from discreet.plans.questionnaire.survey import read_text
 from discreet.service import served, views
 from discreet.service.access import Editor, Identifier, Reader, Viewer
 from discreet.service.errors import Missing, StoreBusy
 from discreet.service.files import FOR_EVER, Modules, Prepared
 from discreet.service.forecast import forecast
 from discreet.service.runtime import Service
+from discreet.service.survey_forecast import as_fields
 from discreet.service.tokens import Administrator
 from discreet.text import THIN_SPACE, thousands
 
@@ -102,6 +104,16 @@ def mount(app: FastAPI, service: Service) -> None:
             return page("_advice.html", advice=forecast(given))
         except (DiscreetError, ArithmeticError, ValueError) as error:
             return page("_advice.html", 422, advice=None, sentence=str(error))
+
+    @app.post("/pages/survey", include_in_schema=False)
+    def survey(given: Annotated[dict[str, Any], Body()], who: Editor) -> dict[str, Any]:
+        """The questions of a survey's text, as the form edits them."""
+        try:
+            return {"questions": as_fields(read_text(str(given.get("text", ""))))}
+        except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
+            if isinstance(error, DiscreetError):
+                raise
+            raise DiscreetError(f"this survey cannot be read: {error}"[:300]) from None
 
     @app.get("/static/bundle/{name}", **hidden)
     async def bundled(name: str, request: Request) -> Response:

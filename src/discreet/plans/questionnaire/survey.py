@@ -13,8 +13,9 @@ SurveyJS: ``pages[].elements[]`` or ``elements[]``, panels included. What is rea
 ``visibleIf`` becomes a condition, ``title`` the text, ``margin`` (our own) the wanted margin; ``isRequired`` is
 ignored, because everything may be refused. Free text has no finite list of answers and is refused with a sentence.
 
-A plain list has the fields ``name, kind, options, low, high, most, margin, when, text``, where ``kind`` is yes-no,
-choice, rating, number or ticks; in CSV, options are separated by ``|``.
+A plain list has the fields ``name, kind, options, rows, low, high, most, margin, when, refusal, text``, where ``kind``
+is yes-no, choice, rating, matrix (a choice for each of its rows), number or ticks; in CSV, options and rows are
+separated by ``|``.
 """
 
 import csv
@@ -59,7 +60,31 @@ def read_survey(survey: Any, *, margin: float = 0.02) -> list[Question]:
     listed = document.get("questions") if isinstance(document, Mapping) else document
     if not isinstance(listed, Sequence) or isinstance(listed, (str, bytes)) or not listed:
         raise DiscreetError("survey must have pages or elements (SurveyJS), or be a list of questions")
-    return [_plain(one, i, margin) for i, one in enumerate(listed)]
+    return [question for i, one in enumerate(listed) for question in _plain(one, i, margin)]
+
+
+def read_text(text: str, *, margin: float = 0.02) -> list[Question]:
+    """Return the questions of a survey's text: JSON, CSV with a first line of names, or YAML, told by how it begins.
+
+    Examples
+    --------
+    >>> [question.name for question in read_text("name,kind\\nsmokes,yes-no\\ndrinks,yes-no")]
+    ['smokes', 'drinks']
+    """
+    start = text.lstrip("\ufeff \t\r\n")
+    if start[:1] in ("{", "["):
+        return read_survey(start, margin=margin)
+    first = start.partition("\n")[0]
+    is_csv = "," in first and "name" in [cell.strip() for cell in first.split(",")]
+    return read_survey(list(csv.DictReader(io.StringIO(start))) if is_csv else _yaml(start, "survey"), margin=margin)
+
+
+def _yaml(text: str, name: str) -> Any:
+    yaml: Any = require("yaml", "yaml", "A survey in YAML")
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise DiscreetError(f"{name} is not YAML: {error}") from None
 
 
 def _document(survey: Any) -> Any:
@@ -73,11 +98,7 @@ def _document(survey: Any) -> Any:
         if ending == ".csv":
             return list(csv.DictReader(io.StringIO(text)))
         if ending in (".yaml", ".yml"):
-            yaml: Any = require("yaml", "yaml", "A survey in YAML")
-            try:
-                return yaml.safe_load(text)
-            except yaml.YAMLError as error:
-                raise DiscreetError(f"{path.name} is not YAML: {error}") from None
+            return _yaml(text, path.name)
         return _json(text, path.name)
     return survey
 
@@ -192,7 +213,7 @@ def _when(name: str, conditions: Sequence[str]) -> str | None:
 # -- plain lists -----------------------------------------------------------------------------------------------
 
 
-def _plain(one: Any, place: int, margin: float) -> Question:
+def _plain(one: Any, place: int, margin: float) -> list[Question]:
     if not isinstance(one, Mapping) or not one.get("name"):
         raise DiscreetError(f"question {place} must be an object with a name")
     fields = {str(key): value for key, value in one.items() if value not in (None, "")}
@@ -201,23 +222,31 @@ def _plain(one: Any, place: int, margin: float) -> Question:
     if "refusal" in fields:
         shared["refusal"] = str(fields["refusal"]).strip().lower() in ("true", "yes", "1")
     share = _number(fields, "margin", name) if "margin" in fields else margin
-    options = fields.get("options", ())
-    if isinstance(options, str):
-        options = [option.strip() for option in options.split("|")]
+    options, rows = _list(fields, "options"), _list(fields, "rows")
     if kind == "number":
         low, high = _number(fields, "low", name), _number(fields, "high", name)
-        return Number(name, low, high, margin=share if "margin" in fields else margin * (high - low), **shared)
+        return [Number(name, low, high, margin=share if "margin" in fields else margin * (high - low), **shared)]
     if kind == "yes-no":
-        return Choice(name, margin=share, **shared)
-    if kind == "rating":
-        points = range(round(_number(fields, "low", name)), round(_number(fields, "high", name)) + 1)
-        return Choice(name, list(points), margin=share, **shared)
-    if kind == "choice":
-        return Choice(name, options, margin=share, **shared)
+        return [Choice(name, margin=share, **shared)]
+    if kind == "rating" or (kind == "matrix" and not options):
+        low, high = round(_number(fields, "low", name)), round(_number(fields, "high", name))
+        if not low < high <= low + MOST_POINTS:
+            raise DiscreetError(f"question {name!r} must be a rating of 2 to {MOST_POINTS} whole points")
+        options = list(range(low, high + 1))
+    if kind in ("rating", "choice"):
+        return [Choice(name, options, margin=share, **shared)]
+    if kind == "matrix":
+        return list(Choice.matrix(name, rows, options, margin=share, **shared))
     if kind == "ticks":
         most = round(_number(fields, "most", name)) if "most" in fields else None
-        return Ticks(name, options, most, margin=share, **shared)
-    raise DiscreetError(f"kind of {name!r} must be yes-no, choice, rating, number or ticks, not {kind!r}")
+        return [Ticks(name, options, most, margin=share, **shared)]
+    raise DiscreetError(f"kind of {name!r} must be yes-no, choice, rating, matrix, number or ticks, not {kind!r}")
+
+
+def _list(fields: Mapping[str, Any], key: str) -> list[Any]:
+    """Return a field that is a list, or a text with bars."""
+    held = fields.get(key, ())
+    return [part.strip() for part in held.split("|")] if isinstance(held, str) else list(held)
 
 
 def _number(fields: Mapping[str, Any], key: str, name: str) -> float:

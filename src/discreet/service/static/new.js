@@ -1,4 +1,5 @@
 // The form for a new campaign. After every change it asks the collector what error to expect.
+import { listed, preview, startBuilder } from "./builder.js";
 import { $ } from "./dom.js";
 import { post, showSignOut, signIn, call } from "./session.js";
 import "./tips.js";
@@ -10,7 +11,7 @@ let method = "auto";
 
 /** @returns {Record<string, any>} */
 function values() {
-  return { ...Object.fromEntries(new FormData(form)), method };
+  return { ...Object.fromEntries(new FormData(form)), method, questions: listed() };
 }
 
 async function advise() {
@@ -21,6 +22,8 @@ async function advise() {
   if (response.status === 401) return begin();
   if (!response.headers.get("content-type")?.startsWith("text/html")) return;
   $("advice").innerHTML = text; // our own template, in which every text is escaped
+  const { form: shown } = $("advised")?.dataset ?? {};
+  preview(shown ? JSON.parse(shown) : null);
 }
 
 function changed() {
@@ -40,6 +43,13 @@ form.addEventListener("input", (event) => {
 $("advice").addEventListener("change", (event) => {
   if (event.target.name !== "method") return;
   method = event.target.value;
+  changed();
+});
+
+$("advice").addEventListener("click", (event) => {
+  const { ask } = event.target.dataset;
+  if (!ask) return;
+  $("people").value = ask;
   changed();
 });
 
@@ -69,4 +79,5 @@ async function begin() {
   changed();
 }
 
+startBuilder(() => changed());
 begin();
