@@ -58,9 +58,9 @@ def people(count: int, seed: int) -> list[dict[str, Any]]:
     return [one() for _ in range(count)]
 
 
-def id_of(campaign: Campaign, channel: int) -> bytes:
-    """Return an id that draws a channel of the open round."""
-    asked, number = campaign.round(), 0
+def id_of(campaign: Campaign, channel: int, person: int = 0) -> bytes:
+    """Return an id that draws a channel of the open round, another one for each person."""
+    asked, number = campaign.round(), 1_000_000 * person
     while True:
         found = hashlib.sha256(b"%d" % number).digest()[:16]
         if asked.round.channels[channel] in asked.round.answered(drawn_by(asked, found)):
