@@ -168,3 +168,79 @@ def test_the_plain_twin_serves_until_compiling_pays(monkeypatch: pytest.MonkeyPa
     assert compiling.pays("work", 1e-9)  # compiled by now
     monkeypatch.setattr(compiling, "has", lambda _: False)
     assert not compiling.pays("work", 1e9)
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("size", [2, 3, 16, 100, 512, 513, 1500])
+@pytest.mark.parametrize("buckets", [3, 4])
+def test_hashes_are_counted_alike_for_few_values_and_for_many(size: int, buckets: int) -> None:
+    m = dc.mechanism("local-hashing", epsilon=1, size=size, buckets=buckets)
+    reports = m.privatize(np.arange(2500) % size, dc.Entropy.seeded(1))
+    with compiling.using(compiled=False):
+        plain = m.tally(reports)
+    with compiling.using(compiled=True):
+        assert m.tally(reports) == plain
+        assert m.tally(reports[:0]).counts.tolist() == [0] * size
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("bits", [16, 24])
+@pytest.mark.parametrize("size", [2, 5, 1000])
+def test_listed_products_are_those_of_the_field(bits: int, size: int) -> None:
+    family = HashFamily(bits, 4)
+    products = family.products(size)
+    assert products is not None
+    table = products.reshape(size, bits // 4, 16)
+    for value in (0, 1, size - 1):
+        for digit, factor in ((0, 5), (1, 15), (bits // 4 - 1, 9)):
+            seed, expected, row, rest = factor << 4 * digit, 0, factor << 4 * digit, value
+            while rest:
+                expected ^= row * (rest & 1)
+                row, rest = family._shifted(row), rest >> 1
+            assert table[value, digit, factor] == expected, seed
+    assert family.products(1 << 16) is None
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("n", [0, 1, 7, 3000, 20_000])
+def test_sketches_are_counted_alike_sorted_or_not(n: int) -> None:
+    m = dc.mechanism("count-mean-sketch", epsilon=1, size=50, hashes=4, width=128)
+    reports = m.privatize(np.arange(n) % 50, dc.Entropy.seeded(2))
+    with compiling.using(compiled=False):
+        plain = m._count(m.check_reports(reports))
+    with compiling.using(compiled=True):
+        assert (m._count(m.check_reports(reports)) == plain).all()
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("size", [16, 100])
+def test_subsets_with_a_wrong_bit_are_named(size: int, compiled: bool) -> None:
+    m = dc.mechanism("subset-selection", epsilon=1, size=size)
+    with compiling.using(compiled=compiled):
+        reports = m.privatize(np.zeros(5000, dtype=np.int64), dc.Entropy.seeded(3))
+        more = reports.copy()
+        more[1234, 0] ^= np.uint64(1)
+        with pytest.raises(dc.DiscreetError, match="report 1234 must have exactly"):
+            m.tally(more)
+        beyond = reports.copy()
+        bits = np.unpackbits(beyond[77:78, -1:].view(np.uint8), bitorder="little")
+        beyond[77, -1] ^= np.uint64(1 << 60 | 1 << int(np.flatnonzero(bits)[0]))  # as many ones, one of them outside
+        with pytest.raises(dc.DiscreetError, match="must only have the bits"):
+            m.tally(beyond)
+
+
+@pytest.mark.parametrize("name", ["duchi", "basic-rappor", "subset-selection", "randomized-response"])
+def test_reports_are_counted_in_parts_and_named_by_their_place(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    m = dc.mechanism(name, epsilon=1, **({} if name == "duchi" else {"size": 10}))
+    x = np.zeros(3000) if m.numeric else np.zeros(3000, dtype=np.int64)
+    reports = m.privatize(x, dc.Entropy.seeded(4))
+    whole = m.tally(reports)
+    monkeypatch.setattr("discreet.mechanisms.base._COUNTED_BYTES", 8)
+    assert m.tally(reports) == whole
+    assert m.tally(list(reports)) == whole
+    if name != "basic-rappor":
+        wrong = reports.copy()
+        wrong[2345] = 255
+        with pytest.raises(dc.DiscreetError, match="report 2345 must"):
+            m.tally(wrong)

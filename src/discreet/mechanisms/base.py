@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _PART_BYTES = 1 << 19
 """Reports that are only counted are made this many bytes at a time, so that they stay in cache until then."""
+_COUNTED_BYTES = 1 << 22
+"""Reports are checked and counted this many bytes at a time: they stay in cache from one to the other."""
 _PART_REPORTS = 1 << 20
 """Threads take this many reports at a time."""
 
@@ -315,8 +317,19 @@ class Mechanism(ABC):
 
     def tally(self, reports: Any) -> Tally:
         """Count reports."""
-        checked = self.check_reports(reports)
-        return Tally(self.id, len(checked), self._count(checked))
+        array = np.asarray(reports)
+        counts = self._count(self._empty(0))
+        step = max(_COUNTED_BYTES // self._empty(1).nbytes, 16 * counts.size)
+        if array.ndim == 0 or len(array) <= step:
+            checked = self.check_reports(array)
+            return Tally(self.id, len(checked), self._count(checked))
+        try:
+            for start in range(0, len(array), step):  # what is checked is counted while it is still in cache
+                counts += self._count(self.check_reports(array[start : start + step]))
+        except DiscreetError:
+            self.check_reports(array)  # names the report by its place in the whole
+            raise
+        return Tally(self.id, len(array), counts)
 
     def _count(self, reports: AnyArray) -> Counts:
         if not compiling.pays("counting reports", 3e-9 * len(reports)):

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from discreet import compiling
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError, DomainError, WireError
 from discreet.mechanisms.arithmetic import check_listable, check_whole
@@ -40,6 +41,10 @@ from discreet.wire import Fields
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
+
+
+MOST_LANES = 1 << 15
+"""All functions' counters together have at most this many lanes, so that they stay in cache; or reports are sorted."""
 
 
 class Sketch(PublicCoin, Oracle):
@@ -149,6 +154,17 @@ class Sketch(PublicCoin, Oracle):
         return np.ascontiguousarray(array)
 
     def _count(self, reports: AnyArray) -> Counts:
+        is_small = self.hashes * self.bits.lanes <= MOST_LANES
+        if is_small and compiling.pays("counting sketches", 2e-9 * 64 * reports.size):
+            from discreet.mechanisms.kernels.bits import count_sketch
+
+            counts = np.zeros((self.hashes, 64 * self.bits.lanes), dtype=np.int64)
+            count_sketch(reports, counts)
+            return counts[:, : self.width].reshape(-1)
+        return self._count_sorted(reports)
+
+    def _count_sorted(self, reports: AnyArray) -> Counts:
+        """Sort reports by their function and count function by function."""
         functions = reports[:, 0].astype(np.min_scalar_type(self.hashes))  # short, so numpy sorts it by radix
         each = np.bincount(functions, minlength=self.hashes)
         parts = np.split(np.argsort(functions, kind="stable"), np.cumsum(each)[:-1])

@@ -27,6 +27,10 @@ MIX = {4: (2, 5, 1, 13, 3), 16: (8, 0x88B5, 7, 0xDB2D, 9), 24: (12, 0xEBCA6B, 11
 """The constants of `mix` for each field: shift, odd factor, shift, odd factor, shift."""
 _CHUNK = 1 << 13
 """The plain counter hashes this many seeds at a time, which stay in cache."""
+FEW, SIDE_BY_SIDE = 512, 1024
+"""Up to so many values are hashed one by one, for so many reports at a time; more values are hashed side by side."""
+MOST_PRODUCTS = 1 << 19
+"""Bytes of a list of products, so that it stays in cache."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,22 @@ class HashFamily:
             row = self._shifted(row)
         return rows
 
+    def products(self, size: int) -> AnyArray | None:
+        """Return v * (d * 16^k) in the field for each value v, each k and each hexadecimal digit d, if they are few.
+
+        A seed's first half times v is the sum of one of them for each of its digits.
+        """
+        digits, kind = self.bits // 4, np.dtype(np.uint16 if self.bits <= 16 else np.uint32)
+        if self.bits < 16 or size * digits * 16 * kind.itemsize > MOST_PRODUCTS:
+            return None
+        factors = np.arange(16, dtype=np.uint64) << 4 * np.arange(digits, dtype=np.uint64)[:, None]
+        rows = self.rows(factors.reshape(-1) << np.uint64(self.bits), (size - 1).bit_length())
+        found = np.zeros((size, digits * 16), dtype=np.uint64)
+        for level in range(rows.shape[1]):
+            has = (np.arange(size, dtype=np.uint64) >> np.uint64(level) & np.uint64(1)).astype(np.bool_)
+            found[has] ^= rows[:, level]
+        return found.reshape(-1).astype(kind)
+
     def bucket_of_rows(self, value: int, seed: int, rows: Sequence[int]) -> int:
         """Return `bucket`, given the seed's `rows`."""
         t = seed & (1 << self.bits) - 1
@@ -138,17 +158,25 @@ class HashFamily:
             for start in range(0, len(seeds), _CHUNK):
                 counts += self._count_plain(size, seeds[start : start + _CHUNK], buckets[start : start + _CHUNK])
             return counts
-        from discreet.mechanisms.kernels.categorical import count_hashed
+        from discreet.mechanisms.kernels.categorical import count_hashed, count_hashed_few
 
         starts = np.array(self.starts, dtype=np.uint64)
         widths = np.diff(starts)
         kind = np.uint16 if self.bits == 16 else np.uint32
-        levels = (size - 1).bit_length()
+        levels, counts, polynomial = (
+            (size - 1).bit_length(),
+            np.zeros(size, np.int64),
+            np.uint64(POLYNOMIALS[self.bits]),
+        )
+        own = starts[buckets], widths[buckets]
+        if size <= FEW:
+            room = np.empty((levels + 3, SIDE_BY_SIDE), dtype=kind)
+            count_hashed_few(seeds, *own, self.bits, polynomial, room[3:], room[0], room[1:3], counts)
+            return counts
         low = np.empty(1 << min(8, levels), dtype=kind)
         high = np.empty(1 << min(4, max(0, levels - 8)), dtype=kind)
-        block, counts = np.empty(low.size * high.size, dtype=kind), np.zeros(size, dtype=np.int64)
-        polynomial = np.uint64(POLYNOMIALS[self.bits])
-        count_hashed(seeds, starts[buckets], widths[buckets], self.bits, polynomial, low, high, block, counts)
+        block = np.empty(low.size * high.size, dtype=kind)
+        count_hashed(seeds, *own, self.bits, polynomial, low, high, block, counts)
         return counts
 
     def _count_plain(self, size: int, seeds: Words, buckets: AnyArray) -> Counts:

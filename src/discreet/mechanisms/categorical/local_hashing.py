@@ -108,10 +108,18 @@ class LocalHashing(PublicCoin, Oracle):
         return int(seed * self.family.buckets + bucket)
 
     def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
-        from discreet.mechanisms.kernels.categorical import sample_hashed
+        from discreet.mechanisms.kernels.categorical import sample_hashed, sample_listed
 
-        levels, weights = (self._size - 1).bit_length(), (float(self.high), float(self.low))
-        sample_hashed(values, words, levels, *self.family.arithmetic, self.family.buckets, *weights, out)
+        weights, (bits, polynomial, mix) = (float(self.high), float(self.low)), self.family.arithmetic
+        if self._products is not None:
+            sample_listed(values, words, self._products, bits, mix, self.family.buckets, *weights, out)
+            return
+        levels = (self._size - 1).bit_length()
+        sample_hashed(values, words, levels, bits, polynomial, mix, self.family.buckets, *weights, out)
+
+    @cached_property
+    def _products(self) -> AnyArray | None:
+        return self.family.products(self._size)
 
     def supports(self, reports: Any, value: int) -> npt.NDArray[np.bool_]:
         """Return which reports have the bucket that their seed gives the category."""

@@ -207,16 +207,17 @@ class Subset(BitVector, Oracle):
 
     def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""
-        rows = super().check_reports(reports)
-        if self.lanes == 1 or not compiling.pays("checking subsets", 1e-9 * rows.size):
-            each = np.bitwise_count(rows)
-            wrong = (each[:, 0] if self.lanes == 1 else each.sum(axis=1, dtype=np.int64)) != self.k
+        rows = self._as_rows(reports)
+        if not compiling.pays("checking subsets", 1e-9 * rows.size):
+            self.check_tail(rows)
+            wrong = np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.k
             bad = int(wrong.argmax()) if wrong.any() else -1
         else:
             from discreet.mechanisms.kernels.bits import count_ones
 
-            bad = int(count_ones(rows, self.k))
+            bad = int(count_ones(rows, self.k, np.uint64(self._tail_mask)))
         if bad >= 0:
+            self.check_tail(rows)
             ones = int(np.bitwise_count(rows[bad]).sum())
             raise DomainError(f"report {bad} must have exactly {self.k} ones, not {ones}")
         return rows

@@ -122,20 +122,65 @@ def sample_unary(values, words, skipped, lanes, digits, hit, out):
         row[value >> 6] = (row[value >> 6] | mask) if one else (row[value >> 6] & ~mask)
 
 
+@njit(cache=True, nogil=True, inline="always")
+def ones_of(x):
+    """The number of ones of a word."""
+    x = x - ((x >> ONE) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
 @njit(cache=True, nogil=True)
-def count_ones(reports, wanted):
-    """Return the first report that has not exactly ``wanted`` ones, or -1."""
+def count_ones(reports, wanted, tail):
+    """Return the first report that has not exactly ``wanted`` ones, all within ``tail`` in the last lane; or -1."""
+    lanes = reports.shape[1]
+    if lanes == 1:  # many side by side, and looked at one by one only if any is wrong
+        wrong, row = np.uint64(0), reports.reshape(-1)
+        for i in range(row.shape[0]):
+            wrong |= (ones_of(row[i]) ^ np.uint64(wanted)) | (row[i] & ~tail)
+        if wrong == 0:
+            return -1
     for i in range(reports.shape[0]):
         total = np.uint64(0)
-        for lane in range(reports.shape[1]):
-            x = reports[i, lane]
-            x = x - ((x >> ONE) & np.uint64(0x5555555555555555))
-            x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-            x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-            total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-        if total != wanted:
+        for lane in range(lanes):
+            total += ones_of(reports[i, lane])
+        if total != wanted or reports[i, lanes - 1] & ~tail:
             return i
     return -1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add_eight(reports, i, ones, twos, fours, carry, planes):
+    """Add the eight reports from i on to counters of 11 binary digits per bit: three adders and eight planes."""
+    for k in range(ones.shape[0]):
+        o, t, q = ones[k], twos[k], fours[k]
+        u = o ^ reports[i, k]
+        v = (o & reports[i, k]) | (u & reports[i + 1, k])
+        o = u ^ reports[i + 1, k]
+        u = o ^ reports[i + 2, k]
+        w = (o & reports[i + 2, k]) | (u & reports[i + 3, k])
+        o = u ^ reports[i + 3, k]
+        u = t ^ v
+        x = (t & v) | (u & w)
+        t = u ^ w
+        u = o ^ reports[i + 4, k]
+        v = (o & reports[i + 4, k]) | (u & reports[i + 5, k])
+        o = u ^ reports[i + 5, k]
+        u = o ^ reports[i + 6, k]
+        w = (o & reports[i + 6, k]) | (u & reports[i + 7, k])
+        o = u ^ reports[i + 7, k]
+        u = t ^ v
+        y = (t & v) | (u & w)
+        t = u ^ w
+        u = q ^ x
+        carry[k] = (q & x) | (u & y)
+        ones[k], twos[k], fours[k] = o, t, u ^ y
+    for level in range(8):
+        for k in range(ones.shape[0]):
+            both = planes[level, k] & carry[k]
+            planes[level, k] ^= carry[k]
+            carry[k] = both
 
 
 @njit(cache=True, nogil=True)
@@ -146,56 +191,71 @@ def count_bits(reports, counts):
     planes count up to 255: bits are looked at one by one only every 2040 reports.
     """
     n, lanes = reports.shape
-    ones = np.zeros(lanes, np.uint64)
-    twos = np.zeros(lanes, np.uint64)
-    fours = np.zeros(lanes, np.uint64)
-    carry = np.zeros(lanes, np.uint64)
-    planes = np.zeros((8, lanes), np.uint64)
+    ones, twos, fours = np.zeros(lanes, np.uint64), np.zeros(lanes, np.uint64), np.zeros(lanes, np.uint64)
+    carry, planes = np.zeros(lanes, np.uint64), np.zeros((8, lanes), np.uint64)
     whole = n - n % 8
     groups = 0
     for i in range(0, whole, 8):
-        for k in range(lanes):
-            o, t, f = ones[k], twos[k], fours[k]
-            u = o ^ reports[i, k]
-            a = (o & reports[i, k]) | (u & reports[i + 1, k])
-            o = u ^ reports[i + 1, k]
-            u = o ^ reports[i + 2, k]
-            b = (o & reports[i + 2, k]) | (u & reports[i + 3, k])
-            o = u ^ reports[i + 3, k]
-            u = t ^ a
-            c = (t & a) | (u & b)
-            t = u ^ b
-            u = o ^ reports[i + 4, k]
-            a = (o & reports[i + 4, k]) | (u & reports[i + 5, k])
-            o = u ^ reports[i + 5, k]
-            u = o ^ reports[i + 6, k]
-            b = (o & reports[i + 6, k]) | (u & reports[i + 7, k])
-            o = u ^ reports[i + 7, k]
-            u = t ^ a
-            d = (t & a) | (u & b)
-            t = u ^ b
-            u = f ^ c
-            carry[k] = (f & c) | (u & d)
-            ones[k], twos[k], fours[k] = o, t, u ^ d
-        for level in range(8):
-            for k in range(lanes):
-                both = planes[level, k] & carry[k]
-                planes[level, k] ^= carry[k]
-                carry[k] = both
+        _add_eight(reports, i, ones, twos, fours, carry, planes)
         groups += 1
         if groups == 255:
             for k in range(lanes):
                 _add_planes(planes, k, counts)
             groups = 0
-    for k in range(lanes):
+    _add_rest(ones, twos, fours, planes, counts)
+    for i in range(whole, n):
+        _add_row(reports[i], counts)
+
+
+@njit(cache=True, nogil=True)
+def count_sketch(reports, counts):
+    """How many reports of each hash function have each bit; a report is its function and its lanes.
+
+    The reports of a function wait side by side until there are eight, which are added together as in `count_bits`.
+    """
+    functions, lanes = counts.shape[0], reports.shape[1] - 1
+    ones, twos = np.zeros((functions, lanes), np.uint64), np.zeros((functions, lanes), np.uint64)
+    fours, carry = np.zeros((functions, lanes), np.uint64), np.zeros(lanes, np.uint64)
+    planes, waiting = np.zeros((functions, 8, lanes), np.uint64), np.zeros((functions, 8, lanes), np.uint64)
+    many, groups = np.zeros(functions, np.int64), np.zeros(functions, np.int64)
+    for i in range(reports.shape[0]):
+        j = np.int64(reports[i, 0])
+        place = many[j]
+        for k in range(lanes):
+            waiting[j, place, k] = reports[i, k + 1]
+        many[j] = place + 1
+        if place == 7:
+            _add_eight(waiting[j], 0, ones[j], twos[j], fours[j], carry, planes[j])
+            many[j] = 0
+            groups[j] += 1
+            if groups[j] == 255:
+                groups[j] = 0
+                for k in range(lanes):
+                    _add_planes(planes[j], k, counts[j])
+    for j in range(functions):
+        _add_rest(ones[j], twos[j], fours[j], planes[j], counts[j])
+        for i in range(many[j]):
+            _add_row(waiting[j, i], counts[j])
+
+
+@njit(cache=True, nogil=True)
+def _add_row(row, counts):
+    """Add one report to the counts."""
+    for k in range(row.shape[0]):
+        for b in range(64):
+            counts[64 * k + b] += np.int64((row[k] >> np.uint64(b)) & ONE)
+
+
+@njit(cache=True, nogil=True)
+def _add_rest(ones, twos, fours, planes, counts):
+    """Add what the counters hold to the counts."""
+    for k in range(ones.shape[0]):
         _add_planes(planes, k, counts)
         for b in range(64):
             s = np.uint64(b)
             counts[64 * k + b] += np.int64(
                 ((ones[k] >> s) & ONE) + (((twos[k] >> s) & ONE) << ONE) + (((fours[k] >> s) & ONE) << np.uint64(2))
             )
-            for i in range(whole, n):
-                counts[64 * k + b] += np.int64((reports[i, k] >> s) & ONE)
 
 
 @njit(cache=True, nogil=True, inline="always")

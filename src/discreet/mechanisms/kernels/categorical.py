@@ -13,6 +13,7 @@ from discreet.mechanisms.kernels.numeric import BLOCK, ONE, SHIFT, below
 A0, A1, A2, A3, A4 = (np.uint16(constant) for constant in MIX[16])
 B0, B1, B2, B3, B4 = (np.uint32(constant) for constant in MIX[24])
 MASK24 = np.uint32(0xFFFFFF)
+DIGIT = np.uint64(15)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -35,7 +36,6 @@ def hash_block(rows, sums, rest, levels, bits, polynomial, mix):
     Four bits of v at a time, several reports side by side. ``polynomial`` is without its highest bit.
     """
     one, top, none, mask = np.uint32(1), np.uint32(bits - 1), np.uint32(0), np.uint32((1 << bits) - 1)
-    m0, m1, m2, m3, m4 = mix[0], mix[1], mix[2], mix[3], mix[4]
     for _ in range(0, levels, 4):
         for i in range(rows.shape[0]):
             row, t, v = rows[i], sums[i], rest[i]
@@ -44,7 +44,15 @@ def hash_block(rows, sums, rest, levels, bits, polynomial, mix):
                 row = np.uint32((np.uint32(row << one) & mask) ^ (polynomial if np.uint32(row >> top) else none))
                 v = np.uint32(v >> one)
             rows[i], sums[i], rest[i] = row, t, v
-    for i in range(rows.shape[0]):
+    mix_block(sums, bits, mix)
+
+
+@njit(cache=True, nogil=True)
+def mix_block(sums, bits, mix):
+    """Turn each number into mix of it: see `HashFamily`."""
+    mask = np.uint32((1 << bits) - 1)
+    m0, m1, m2, m3, m4 = mix[0], mix[1], mix[2], mix[3], mix[4]
+    for i in range(sums.shape[0]):
         t = sums[i]
         t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> m0)) * m1) & mask)
         t = np.uint32(np.uint32(np.uint32(t ^ np.uint32(t >> m2)) * m3) & mask)
@@ -79,12 +87,44 @@ def sample_hashed(values, words, levels, bits, polynomial, mix, buckets, high, l
             sums[i] = (word[2 * i] >> shift) & mask
             rest[i] = value[i]
         hash_block(rows[:count], sums[:count], rest[:count], levels, bits, polynomial, mix)
+        _tell_buckets(sums[:count], word, bits, buckets, high, low, told)
+
+
+@njit(cache=True, nogil=True)
+def sample_listed(values, words, products, bits, mix, buckets, high, low, out):
+    """`sample_hashed` for few categories: the product of each value with each hexadecimal digit of a seed is listed."""
+    sums, digits = np.empty(BLOCK, np.uint32), bits // 4
+    half, shift, mask = np.uint64(64 - bits), np.uint64(64 - 2 * bits), np.uint64((1 << bits) - 1)
+    for start in range(0, values.shape[0], BLOCK):
+        value, word = values[start : start + BLOCK], words[2 * start : 2 * (start + BLOCK)]
+        told, count = out[start : start + BLOCK], value.shape[0]
         for i in range(count):
-            bucket = (np.int64(sums[i]) * buckets) >> bits
-            u = np.float64(word[2 * i + 1] >> SHIFT)
-            cell = np.int64((u - high) / low)
-            other = cell + np.int64(cell >= bucket)
-            told[i] = (word[2 * i] >> shift) * np.uint64(buckets) + np.uint64(bucket if u < high else other)
+            place, factor = np.uint64(16 * digits) * np.uint64(value[i]), word[2 * i] >> half
+            t = np.uint32((word[2 * i] >> shift) & mask)
+            t ^= products[place + (factor & DIGIT)]
+            t ^= products[place + np.uint64(16) + ((factor >> np.uint64(4)) & DIGIT)]
+            t ^= products[place + np.uint64(32) + ((factor >> np.uint64(8)) & DIGIT)]
+            t ^= products[place + np.uint64(48) + ((factor >> np.uint64(12)) & DIGIT)]
+            sums[i] = t
+        if digits == 6:
+            for i in range(count):
+                place, factor = np.uint64(16 * digits) * np.uint64(value[i]), word[2 * i] >> half
+                t = products[place + np.uint64(64) + ((factor >> np.uint64(16)) & DIGIT)]
+                sums[i] ^= t ^ products[place + np.uint64(80) + ((factor >> np.uint64(20)) & DIGIT)]
+        mix_block(sums[:count], bits, mix)
+        _tell_buckets(sums[:count], word, bits, buckets, high, low, told)
+
+
+@njit(cache=True, nogil=True)
+def _tell_buckets(hashes, word, bits, buckets, high, low, told):
+    """Randomised response among buckets, and the seed."""
+    shift = np.uint64(64 - 2 * bits)
+    for i in range(hashes.shape[0]):
+        bucket = (np.int64(hashes[i]) * buckets) >> bits
+        u = np.float64(word[2 * i + 1] >> SHIFT)
+        cell = np.int64((u - high) / low)
+        other = cell + np.int64(cell >= bucket)
+        told[i] = (word[2 * i] >> shift) * np.uint64(buckets) + np.uint64(bucket if u < high else other)
 
 
 @njit(cache=True, nogil=True)
@@ -132,6 +172,66 @@ def count_hashed(seeds, starts, widths, bits, polynomial, low, high, block, coun
                 pending = 0
         for j in range(filled):
             counts[offset + j] += block[j]
+
+
+@njit(cache=True, nogil=True)
+def count_hashed_few(seeds, starts, widths, bits, polynomial, rows, t, bounds, counts):
+    """`count_hashed` for few values: one value after the other, for many reports side by side.
+
+    From one value to the next in Gray code a v + b changes by a single row. ``rows``, ``t`` and ``bounds`` (the first
+    hash of each report's bucket, and how many there are) are uint16 for 16 bits, uint32 for 24.
+    """
+    levels, length = rows.shape
+    mask = (ONE << np.uint64(bits)) - ONE
+    for start in range(0, seeds.shape[0], length):
+        count = min(length, seeds.shape[0] - start)
+        for i in range(count):
+            seed = seeds[start + i]
+            row = seed >> np.uint64(bits)
+            t[i], bounds[0, i], bounds[1, i] = seed & mask, starts[start + i], widths[start + i]
+            for level in range(levels):
+                rows[level, i] = row
+                row <<= ONE
+                row ^= polynomial * (row >> np.uint64(bits))
+        for step in range(1 << levels):
+            level = 0
+            while step and not (step >> level) & 1:
+                level += 1
+            if bits == 16:
+                hits = _hits_16(t[:count], rows[level], bounds[0], bounds[1], step > 0)
+            else:
+                hits = _hits_24(t[:count], rows[level], bounds[0], bounds[1], step > 0)
+            value = step ^ (step >> 1)
+            if value < counts.shape[0]:
+                counts[value] += hits
+
+
+@njit(cache=True, nogil=True)
+def _hits_16(t, row, starts, widths, move):
+    """Add the row if ``move``, and count the hashes in their buckets; every step stays in 16 bits."""
+    hits, factor = np.uint16(0), np.uint16(move)
+    for i in range(t.shape[0]):
+        t[i] ^= np.uint16(row[i] * factor)
+        h = t[i]
+        h = np.uint16(np.uint16(h ^ np.uint16(h >> A0)) * A1)
+        h = np.uint16(np.uint16(h ^ np.uint16(h >> A2)) * A3)
+        h = np.uint16(h ^ np.uint16(h >> A4))
+        hits = np.uint16(hits + np.uint16(np.uint16(h - starts[i]) < widths[i]))
+    return np.int64(hits)
+
+
+@njit(cache=True, nogil=True)
+def _hits_24(t, row, starts, widths, move):
+    """Add the row if ``move``, and count the hashes in their buckets; 24 bits in lanes of 32."""
+    hits, factor = np.uint32(0), np.uint32(move)
+    for i in range(t.shape[0]):
+        t[i] ^= np.uint32(row[i] * factor)
+        h = t[i]
+        h = np.uint32(np.uint32(np.uint32(h ^ np.uint32(h >> B0)) * B1) & MASK24)
+        h = np.uint32(np.uint32(np.uint32(h ^ np.uint32(h >> B2)) * B3) & MASK24)
+        h = np.uint32(h ^ np.uint32(h >> B4))
+        hits = np.uint32(hits + np.uint32(np.uint32(h - starts[i]) < widths[i]))
+    return np.int64(hits)
 
 
 @njit(cache=True, nogil=True)

@@ -8,12 +8,15 @@ at least 2^-48 away, relatively, from the next integer.
 import numpy as np
 from numba import njit
 
+from discreet.mechanisms.kernels import guides
+
 SHIFT = np.uint64(16)
 ONE = np.uint64(1)
 LOW = np.uint64(0xFFFFFFFF)
 BLOCK = 1024
 """Number of reports that are sampled together, so that what passes between two steps stays in the nearest cache."""
 SCALE = 281474976710656.0  # 2^48
+SEVERAL, LAST = np.uint64(guides.SEVERAL), np.uint64(guides.SEVERAL - 1)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -24,14 +27,31 @@ def below(word, bound):
 
 
 @njit(cache=True, nogil=True)
-def round_to_lattice(x, words, stride, last, out):
-    """Round x in [-1, 1] at random to one of the positions 0..last, keeping its expectation."""
-    scale = last / 2.0
-    for i in range(x.shape[0]):
-        t = (x[i] + 1.0) * scale
-        j = min(np.int64(t), last - 1)
-        threshold = np.uint64(np.int64((t - j) * SCALE + 0.5))
-        out[i] = j + np.int64((words[stride * i] >> SHIFT) < threshold)
+def search(u, row, y, thresholds, width):
+    """The number of thresholds of a row that u has reached, at least y of them; by halving if there are very many."""
+    if y < LAST:
+        while u >= thresholds[row * width + y]:
+            y += ONE
+        return y
+    high = width - ONE  # the last threshold is 2^48
+    while y < high:
+        middle = (y + high) >> ONE
+        if u >= thresholds[row * width + middle]:
+            y = middle + ONE
+        else:
+            high = middle
+    return y
+
+
+@njit(cache=True, nogil=True, inline="always")
+def pick(row, word, thresholds, width, bits, cells):
+    """The number of thresholds of a row that the first 48 bits of a word have reached: see `guides.threshold_guide`."""
+    u = word >> SHIFT
+    cell = cells[(row << bits) + (word >> (np.uint64(64) - bits))]
+    y = cell & LAST
+    if cell & SEVERAL:
+        return search(u, row, y, thresholds, width)
+    return y + np.uint64(u > (cell >> SHIFT))
 
 
 @njit(cache=True, nogil=True)
@@ -55,7 +75,7 @@ def sample_window(positions, words, width, heavy, high, low, out):
 
 @njit(cache=True, nogil=True)
 def sample_interval_window(x, words, last, width, heavy, high, low, out):
-    """Both `round_to_lattice` and `sample_window` in one loop: two words per report."""
+    """Round x at random to one of the positions 0..last, keeping its expectation, then `sample_window`: two words."""
     extra = np.float64(heavy)
     border, inside = extra * (high + 1.0), width * high + extra
     scale = last / 2.0
@@ -73,48 +93,62 @@ def sample_interval_window(x, words, last, width, heavy, high, low, out):
 
 
 @njit(cache=True, nogil=True)
-def sample_table(x, words, knots, scale, near, steps, thresholds, width, bits, places, out):
+def sample_table(x, words, knots, scale, near, crowded, steps, thresholds, width, bits, cells, out):
     """Round x at random to one of its two neighbouring knots, then count the thresholds of its row that u has reached.
 
     ``steps`` holds 2^48 / gap. Two short loops over a block that stays in the nearest cache wait less for each other
     than one long loop. Unsigned places save a test for negative ones.
     """
     rows = np.empty(BLOCK, np.uint32)
-    shift = np.uint64(64) - bits
     for start in range(0, x.shape[0], BLOCK):
         block, drawn, told = x[start : start + BLOCK], words[2 * start :], out[start:]
+        if crowded:
+            for i in range(block.shape[0]):
+                value = block[i]
+                left = np.uint64(near[np.uint64(np.int64((value + 1.0) * scale))])
+                while value >= knots[left + ONE]:
+                    left += ONE
+                threshold = np.int64((value - knots[left]) * steps[left] + 0.5)
+                rows[i] = left + np.uint64(np.int64(drawn[2 * i] >> SHIFT) < threshold)
+        else:
+            for i in range(block.shape[0]):
+                value = block[i]
+                left = np.uint64(near[np.uint64(np.int64((value + 1.0) * scale))])
+                left += np.uint64(value >= knots[left + ONE])
+                threshold = np.int64((value - knots[left]) * steps[left] + 0.5)
+                rows[i] = left + np.uint64(np.int64(drawn[2 * i] >> SHIFT) < threshold)
         for i in range(block.shape[0]):
-            value = block[i]
-            left = np.uint64(near[np.uint64(np.int64((value + 1.0) * scale))])
-            left += np.uint64(value >= knots[left + ONE])
-            while value >= knots[left + ONE]:
-                left += ONE
-            threshold = np.int64((value - knots[left]) * steps[left] + 0.5)
-            rows[i] = left + np.uint64(np.int64(drawn[2 * i] >> SHIFT) < threshold)
-        for i in range(block.shape[0]):
-            row = np.uint64(rows[i])
-            word = drawn[2 * i + 1]
-            y = np.uint64(places[(row << bits) + (word >> shift)])
-            while (word >> SHIFT) >= thresholds[row * width + y]:
-                y += ONE
-            told[i] = y
+            told[i] = pick(np.uint64(rows[i]), drawn[2 * i + 1], thresholds, width, bits, cells)
 
 
 @njit(cache=True, nogil=True)
-def sample_profile(positions, words, stride, offset, thresholds, bits, places, inside, low, out):
+def sample_profile(positions, words, thresholds, width, bits, cells, inside, low, out):
     """Like `sample_window` for a window whose cells have different weights; the last threshold is 2^48."""
-    shift = np.uint64(64) - bits
-    width = thresholds.shape[0] - 1
+    span = np.int64(width) - 1
     for i in range(positions.shape[0]):
-        word = words[stride * i + offset]
-        position = np.int64(positions[i])
-        u = word >> SHIFT
-        near = np.uint64(places[word >> shift])
-        while u >= thresholds[near]:
-            near += ONE
-        cell = np.int64((np.float64(u) - inside) / low)
-        far = cell + (width if cell >= position else 0)
-        out[i] = far if np.float64(u) >= inside else position + np.int64(near)
+        word, position = words[i], np.int64(positions[i])
+        near = np.int64(pick(np.uint64(0), word, thresholds, width, bits, cells))
+        u = np.float64(word >> SHIFT)
+        cell = np.int64((u - inside) / low)
+        far = cell + (span if cell >= position else 0)
+        out[i] = far if u >= inside else position + near
+
+
+@njit(cache=True, nogil=True)
+def sample_interval_profile(x, words, last, thresholds, width, bits, cells, inside, low, out):
+    """Round x at random as `sample_interval_window` does, then `sample_profile`: two words per report."""
+    scale, span = last / 2.0, np.int64(width) - 1
+    for i in range(x.shape[0]):
+        t = (x[i] + 1.0) * scale
+        j = min(np.int64(t), last - 1)
+        threshold = np.int64((t - j) * SCALE + 0.5)
+        position = j + np.int64(np.int64(words[2 * i] >> SHIFT) < threshold)
+        word = words[2 * i + 1]
+        near = np.int64(pick(np.uint64(0), word, thresholds, width, bits, cells))
+        u = np.float64(word >> SHIFT)
+        cell = np.int64((u - inside) / low)
+        far = cell + (span if cell >= position else 0)
+        out[i] = far if u >= inside else position + near
 
 
 FEW = 4
@@ -166,16 +200,12 @@ def part_ranged(values, words, away, inner, pairs):
 
 
 @njit(cache=True, nogil=True)
-def join_ranged(values, words, away, reports, thresholds, bits, places, inside, outside, silent, out):
+def join_ranged(values, words, away, reports, thresholds, width, bits, cells, inside, outside, silent, out):
     """Join the inner report, or the draw of people outside, with the tag, which the third word decides."""
-    shift = np.uint64(64) - bits
     size = thresholds.shape[0]
     for i in range(values.shape[0]):
         out_there = values[i] == away
-        word = words[3 * i + 1]
-        drawn = np.uint64(places[word >> shift])
-        while (word >> SHIFT) >= thresholds[drawn]:
-            drawn += ONE
+        drawn = pick(np.uint64(0), words[3 * i + 1], thresholds, width, bits, cells)
         report = np.int64(drawn) if out_there else np.int64(reports[i])
         says_outside = np.int64(words[3 * i + 2] >> SHIFT) >= (outside if out_there else inside)
         tagged = size if silent else report + size

@@ -45,6 +45,12 @@ class BitVector(Supporting):
 
     def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of 64-bit words, or say what is wrong."""
+        array = self._as_rows(reports)
+        self.check_tail(array)
+        return array
+
+    def _as_rows(self, reports: Any) -> AnyArray:
+        """Return reports as rows of 64-bit words; which bits they have is not yet checked."""
         array = np.asarray(reports)
         if array.size == 0:
             return self._empty(0)
@@ -53,12 +59,11 @@ class BitVector(Supporting):
             raise DiscreetError(
                 f"reports must be rows of {self.lanes} uint64 words, not of type {array.dtype} and shape {array.shape}"
             )
-        self.check_tail(array)
         return np.ascontiguousarray(array)
 
     def check_tail(self, rows: AnyArray) -> None:
         """Refuse bits that do not stand for a category."""
-        if self.width % 64 and int(np.bitwise_or.reduce(rows[:, -1])) & ~self._tail_mask:
+        if len(rows) and self.width % 64 and int(np.bitwise_or.reduce(rows[:, -1])) & ~self._tail_mask:
             raise DomainError(f"reports must only have the bits 0..{self.width - 1}; one has a bit beyond")
 
     def _count(self, reports: AnyArray) -> Counts:

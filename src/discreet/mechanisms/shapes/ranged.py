@@ -176,9 +176,8 @@ class Ranged(Numeric):
         return int(report) + (0 if says_inside else self.inner.alphabet)
 
     @cached_property
-    def _guide(self) -> tuple[Words, np.uint64, AnyArray]:
-        thresholds, _, bits, places = threshold_guide(np.array([self._thresholds], dtype=np.int64))
-        return thresholds, bits, places
+    def _guide(self) -> tuple[Words, np.uint64, np.uint64, Words]:
+        return threshold_guide(np.array([self._thresholds], dtype=np.int64))
 
     def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
         from discreet.mechanisms.kernels.numeric import join_ranged, part_ranged

@@ -170,12 +170,12 @@ class Table(Numeric):
         return bisect_right(self._thresholds[row], words[1] >> 16)
 
     @cached_property
-    def _rounding(self) -> tuple[Floats, float, AnyArray, Floats]:
+    def _rounding(self) -> tuple[Floats, float, AnyArray, bool, Floats]:
         """The arguments of the kernel that rounds to knots."""
         return (*knot_guide(self.inputs), np.array(self._steps))
 
     @cached_property
-    def _picking(self) -> tuple[Words, np.uint64, np.uint64, AnyArray]:
+    def _picking(self) -> tuple[Words, np.uint64, np.uint64, Words]:
         """The arguments of the kernel that picks an output."""
         return threshold_guide(np.array(self._thresholds, dtype=np.int64))
 

@@ -105,9 +105,9 @@ class Window(Mechanism):
         return heavy, float(high), float(self.low)
 
     @cached_property
-    def _guide(self) -> tuple[Words, np.uint64, AnyArray, float, float]:
-        thresholds, _, bits, places = threshold_guide(np.array([[*self._thresholds, TOTAL]], dtype=np.int64))
-        return thresholds, bits, places, float(self._thresholds[-1]), float(self.low)
+    def _guide(self) -> tuple[Words, np.uint64, np.uint64, Words, float, float]:
+        guide = threshold_guide(np.array([[*self._thresholds, TOTAL]], dtype=np.int64))
+        return *guide, float(self._thresholds[-1]), float(self.low)
 
     def _band(self) -> "Band":
         """Return A with E[tally]/n = A f, where f is the mass on the positions."""
@@ -233,10 +233,8 @@ class NumericWindow(Window, Numeric):
 
         if self._levels:
             kernels.sample_interval_window(values, words, self.positions - 1, self.width, *self._levels, out)
-            return
-        positions = np.empty(len(values), dtype=np.uint32)
-        kernels.round_to_lattice(values, words, 2, self.positions - 1, positions)
-        kernels.sample_profile(positions, words, 2, 1, *self._guide, out)
+        else:
+            kernels.sample_interval_profile(values, words, self.positions - 1, *self._guide, out)
 
     def operator(self, bins: int | None = None) -> Operator:
         """Return A with E[tally]/n = A f; without ``bins`` f is the mass on the positions."""
@@ -274,7 +272,7 @@ class CategoricalWindow(Window, Categorical):
         if self._levels:
             kernels.sample_window(values, words, self.width, *self._levels, out)
         else:
-            kernels.sample_profile(values, words, 1, 0, *self._guide, out)
+            kernels.sample_profile(values, words, *self._guide, out)
 
     def _prepare(self, words: Words) -> list[Any]:
         """Draw -1 - k for the k-th cell of the window, or the number of a cell outside it."""
