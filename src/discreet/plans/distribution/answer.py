@@ -15,7 +15,7 @@ from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Ran
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.uncertainty import Uncertainty
 from discreet.plans.answers import Answer, NumberAnswer
-from discreet.plans.distribution.quantiles import ReadQuantiles
+from discreet.plans.quantile.answer import QuantilesAnswer
 from discreet.plans.quantile.search import people_needed
 from discreet.text import thousands
 
@@ -107,9 +107,9 @@ class DistributionAnswer(Answer):
     def quantile(self, q: float) -> NumberAnswer: ...
 
     @overload
-    def quantile(self, q: Sequence[float]) -> ReadQuantiles: ...
+    def quantile(self, q: Sequence[float]) -> QuantilesAnswer: ...
 
-    def quantile(self, q: float | Sequence[float]) -> NumberAnswer | ReadQuantiles:
+    def quantile(self, q: float | Sequence[float]) -> NumberAnswer | QuantilesAnswer:
         """Return the value below which a share ``q`` of the people lies; for a list of shares, the value of each.
 
         Examples
@@ -126,13 +126,13 @@ class DistributionAnswer(Answer):
             return self._quantiles(q)
         return self._quantile(q)
 
-    def _quantiles(self, q: Any) -> ReadQuantiles:
+    def _quantiles(self, q: Any) -> QuantilesAnswer:
         if isinstance(q, (str, bool)) or not np.iterable(q):
             raise DiscreetError(f"q must be a number between 0 and 1, or a list of them, not {q!r}")
         estimates = {float(one): self._quantile(float(one)) for one in q}
         if not estimates:
             raise DiscreetError("q must hold at least one number between 0 and 1")
-        return ReadQuantiles(
+        return QuantilesAnswer(
             question="quantiles",
             estimates=estimates,
             level=self.level,

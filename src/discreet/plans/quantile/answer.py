@@ -37,12 +37,12 @@ class QuantileAnswer(NumberAnswer):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QuantilesAnswer(SeveralAnswer):
-    """Several quantiles, in increasing order; ``answer[0.5]`` is the median if it was asked for."""
+    """Several quantiles, in the order in which they were asked for; ``answer[0.5]`` is the median, if it was."""
 
-    estimates: dict[float, QuantileAnswer]
+    estimates: dict[float, NumberAnswer]
     counted: ClassVar[str] = "reports"
 
-    def __getitem__(self, q: float) -> QuantileAnswer:
+    def __getitem__(self, q: float) -> NumberAnswer:
         if q not in self.estimates:
             raise DiscreetError(f"q must be one of {', '.join(f'{one:g}' for one in self.estimates)}, not {q!r}")
         return self.estimates[q]
