@@ -4,10 +4,13 @@ import datetime
 
 import numpy as np
 import pytest
+from sqlalchemy import event
 from tests.service.running import TwoRounds, one_hot_plan, reports_of, running
 
 import discreet as dc
 from discreet.device.client import CollectorError, upload
+from discreet.service import Settings, Store
+from discreet.service.campaigns import Campaigns
 
 
 def counts(campaign, number=1):
@@ -108,8 +111,6 @@ def test_days_are_those_of_the_time_zone(database):
 
 
 def test_the_clock_knows_time_zones():
-    from discreet.service import Settings
-
     days = {Settings().day(zone) for zone in ("Pacific/Kiritimati", "Etc/GMT+12")}
     assert len(days) == 2  # 26 hours apart: never the same day
 
@@ -158,3 +159,41 @@ def test_the_adaptive_mechanism_counts_late_reports_of_its_first_round(collector
     assert found["n"] == 1940
     low, high = found["interval"]
     assert low - (high - low) < 0.5 < high + (high - low)
+
+
+def test_the_list_says_what_each_campaign_says(collector):
+    admin = collector.collector()
+    labels, mean = dc.Categories(["a", "b"]), dc.Mean(dc.Interval(0, 1), 1.0, method="duchi")
+    invited = admin.create(one_hot_plan(3), "Invited", admission="invited", minimum=1)
+    invited.submit([1], tickets=invited.invite(3)[:1])
+    admin.create(dc.Groups(mean, by=labels), "Groups", minimum=1)
+    two = admin.create(TwoRounds(4).to_dict(), "Two", minimum=1, admission="open")
+    two.submit([1, 2])
+    two.close_round()
+    two.submit([3])
+    listed = {one["title"]: one for one in admin.campaigns()}
+    assert listed == {title: admin.campaign(one["id"]).progress() for title, one in listed.items()}
+    assert {title: one["n"] for title, one in listed.items()} == {"Invited": 1, "Groups": 0, "Two": 3}
+    assert listed["Invited"]["tickets"] == {"made": 3, "spent": 1}
+    assert listed["Groups"]["groups"] == [{"group": "a", "n": 0}, {"group": "b", "n": 0}]
+    assert [one["n"] for one in listed["Two"]["rounds"]] == [2, 1]
+
+
+def test_the_list_takes_as_many_queries_as_one_campaign(database):
+    """Fault 18: 300 campaigns took half a second, for each tab that looked."""
+    queries: list[str] = []
+    with Store(database) as store:
+        campaigns = Campaigns(store, Settings())
+        first = campaigns.create(one_hot_plan(3), "First", minimum=1)
+
+        @event.listens_for(store.engine, "before_cursor_execute")
+        def count(_connection, _cursor, statement, *_):
+            queries.append(statement)
+
+        campaigns.progress(first)
+        for_one = len(queries)
+        for _ in range(10):
+            campaigns.create(one_hot_plan(3), "More", minimum=1)
+        queries.clear()
+        assert len(campaigns.listed()) == 11
+        assert len(queries) == for_one

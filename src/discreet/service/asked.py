@@ -39,7 +39,7 @@ class Asked:
     ends: tuple[int, ...]
 
     @staticmethod
-    @lru_cache(maxsize=256)
+    @lru_cache(maxsize=1024)
     def read(document: str) -> "Asked":
         """Read a round's document; the same text is read once."""
         try:

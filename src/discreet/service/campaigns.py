@@ -27,11 +27,12 @@ from discreet.plans.questionnaire import Questionnaire
 from discreet.plans.registry import read_plan
 from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
-from discreet.service.errors import Conflict
+from discreet.service.errors import Conflict, Missing
 from discreet.service.handed import Handed
 from discreet.service.origins import check_origins, read_origins
-from discreet.service.results import find, group_sizes, history, plan_of
+from discreet.service.results import find, history, plan_of
 from discreet.service.settings import Settings, time_zone
+from discreet.service.standings import Standing, people_by_group, people_in, standings
 from discreet.service.store import Store
 from discreet.text import listed
 from discreet.wire import canonical
@@ -307,9 +308,10 @@ class Campaigns:
     def listed(self) -> list[dict[str, Any]]:
         """Return the progress of all campaigns, the newest first; one that cannot be read is listed with the reason."""
         found = []
-        for row in self.store.campaigns():
+        for one in standings(self.store):
+            row = one.row
             try:
-                found.append(self.progress(bytes(row["id"])))
+                found.append(self._progress(one))
             except Conflict as error:
                 named = {"id": bytes(row["id"]).hex(), "title": row["title"], "question": row["question"]}
                 found.append(named | {"state": "unreadable", "reason": str(error)})
@@ -317,25 +319,31 @@ class Campaigns:
 
     def progress(self, identifier: bytes) -> dict[str, Any]:
         """Return how far the campaign is: its rounds, counts, targets and days."""
-        row, rounds = self.find(identifier), self.store.rounds(identifier)
-        tickets = self.store.count_tickets(identifier) if row["admission"] == "invited" else None
+        found = standings(self.store, identifier)
+        if not found:
+            raise Missing("there is no such campaign")
+        return self._progress(found[0])
+
+    def _progress(self, standing: Standing) -> dict[str, Any]:
+        row, rounds = standing.row, standing.rounds
+        made, spent = standing.tickets
         return self.public(row) | {
-            "n": sum(int(one["n"]) for one in rounds),
+            "n": sum(people_in(one) for one in rounds),
             "participants": row["participants"],
             "archived": row["archived"],
             "groups": self._groups(row, rounds),
             "rounds": [
                 _listed_round(row, one)
                 | {
-                    "n": int(one["n"]),
+                    "n": people_in(one),
                     "target": one["target"],
                     "channels": list(Asked.read(one["document"]).keys),
                 }
                 for one in rounds
             ],
             "link": None if rounds[-1]["closed"] else link_of(row, rounds[-1]),
-            "days": self.store.arrivals(identifier),
-            "tickets": None if tickets is None else {"made": tickets[0], "spent": tickets[1]},
+            "days": standing.days,
+            "tickets": {"made": made, "spent": spent} if row["admission"] == "invited" else None,
         }
 
     def _groups(self, row: RowMapping, rounds: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
@@ -343,7 +351,7 @@ class Campaigns:
         plan = plan_of(row["plan"])
         if not isinstance(plan, Groups) or plan.private:
             return None
-        sizes = group_sizes(history(self.store, rounds))
+        sizes = people_by_group(rounds)
         return [{"group": label, "n": sizes.get(label, 0)} for label in plan.by.labels]
 
 
@@ -354,7 +362,7 @@ def public_groups(plan: Plan) -> Groups:
     return plan
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def announced(document: str, identifier: bytes, admission: str, epsilon: float) -> str:
     """Return the one text in which a round is announced."""
     return canonical(announce(json.loads(document), identifier, admission, epsilon))

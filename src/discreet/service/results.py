@@ -67,7 +67,7 @@ class Withheld:
         return {"withheld": True, "reason": self.reason, "n": self.n, "minimum": self.minimum}
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=1024)
 def plan_of(text: str) -> Plan:
     """Read a stored plan; the same text is read once."""
     try:

@@ -54,15 +54,6 @@ class Store(Tokens):
             query = sa.select(schema.tickets.c.id).where(schema.tickets.c.campaign == campaign)
             return b"".join(bytes(one) for one in connection.execute(query).scalars())
 
-    def count_tickets(self, campaign: bytes) -> tuple[int, int]:
-        """Return the number of tickets made, and of those spent."""
-        columns = schema.tickets.c
-        with self.read() as connection:
-            row = connection.execute(
-                sa.select(sa.func.count(), sa.func.count(columns.round)).where(columns.campaign == campaign)
-            ).one()
-            return int(row[0]), int(row[1])
-
     # -- campaigns and rounds -----------------------------------------------------------------------------
 
     def add_campaign(self, values: dict[str, Any], document: str, target: int | None) -> None:
@@ -165,20 +156,6 @@ class Store(Tokens):
             query = sa.select(columns.channel, columns.data).where(columns.round == identifier)
             found = [(int(row[0]), bytes(row[1])) for row in connection.execute(query)]
         return all_tallies(asked, found)
-
-    def arrivals(self, campaign: bytes) -> list[dict[str, Any]]:
-        """Return the number of reports per round and day."""
-        columns, owner = schema.arrivals.c, schema.rounds.c
-        query = (
-            sa.select(owner.number.label("round"), columns.day, sa.func.sum(columns.n).label("n"))
-            .join_from(schema.arrivals, schema.rounds, columns.round == owner.id)
-            .where(owner.campaign == campaign)
-            .group_by(owner.number, columns.day)
-            .order_by(owner.number, columns.day)
-        )
-        with self.read() as connection:
-            rows = connection.execute(query).mappings()
-            return [{"round": row["round"], "day": row["day"].isoformat(), "n": int(row["n"])} for row in rows]
 
     def recall(self, campaign: bytes, number: int, known: Known) -> None:
         """Read the ids of a round of which nothing is known yet, before a transaction that others would wait for."""
