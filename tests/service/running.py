@@ -24,7 +24,7 @@ from discreet.service import Settings, Store, create_app
 from discreet.service.asked import Asked
 from discreet.service.connections import GuardedProtocol
 
-FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1}
+FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1, "look_seconds": 0.1}
 """Tests knock often; what limits do is tested on its own."""
 
 
@@ -63,6 +63,7 @@ class Running:
     def stop(self) -> None:
         for made in self._made:
             made.close()
+        self.service.changes.stop()
         self.server.should_exit = True
         self.thread.join(timeout=20)
         self.socket.close()

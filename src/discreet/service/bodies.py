@@ -125,6 +125,12 @@ class Asking(_Body):
     id: Annotated[bool, Field(description="Whether to hand out a report id, where the collector does so.")] = False
 
 
+class Address(_Body):
+    """A link to draw as a QR code."""
+
+    text: Annotated[str, Field(min_length=1, max_length=1000, pattern="^https?://")]
+
+
 class NewToken(_Body):
     """A token to make for an administrator."""
 

@@ -37,8 +37,9 @@ class Embedded:
         self._folder = tempfile.TemporaryDirectory(prefix="discreet-")
         self._store = Store(str(Path(self._folder.name) / "collector.db"))
         settings = Settings(requests_per_second=0.0, tick_seconds=1.0)
+        self._app = create_app(self._store, settings)
         config = uvicorn.Config(
-            create_app(self._store, settings), log_level="error", access_log=False, server_header=False, ws="none",
+            self._app, log_level="error", access_log=False, server_header=False, ws="none",
             http=GuardedProtocol, proxy_headers=False, host="127.0.0.1", port=port,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
@@ -71,6 +72,7 @@ class Embedded:
 
     def close(self) -> None:
         """Stop, and delete everything."""
+        self._app.state.service.changes.stop()  # open pages must not keep it
         self._server.should_exit = True
         if self._thread.is_alive():
             self._thread.join(timeout=_PATIENCE)

@@ -7,13 +7,15 @@ storage is deleted with the tab. The content security policy admits no scripts b
 each (`served`).
 """
 
+import asyncio
 import re
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import segno
 from fastapi import Body, FastAPI, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -21,7 +23,8 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.plans.questionnaire.survey import read_text
 from discreet.service import served, views
-from discreet.service.access import Editor, Identifier, Reader, Viewer
+from discreet.service.access import Editor, Identifier, Owner, Reader, Viewer
+from discreet.service.bodies import Address
 from discreet.service.errors import Missing, StoreBusy
 from discreet.service.files import FOR_EVER, Modules, Prepared
 from discreet.service.forecast import forecast
@@ -57,6 +60,7 @@ def mount(app: FastAPI, service: Service) -> None:
         return HTMLResponse(text, status, {"Content-Security-Policy": served.policy()})
 
     hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
+    streamed: dict[str, Any] = {"include_in_schema": False, "response_class": StreamingResponse}
 
     @app.get("/", **hidden)
     def home() -> Response:
@@ -72,6 +76,26 @@ def mount(app: FastAPI, service: Service) -> None:
     def campaign(identifier: Identifier) -> Response:
         """The dashboard of one campaign."""
         return page("campaign.html", id=identifier)
+
+    @app.get("/campaigns/{identifier}/edit", **hidden)
+    def edit(identifier: Identifier) -> Response:
+        """The form that edits a campaign."""
+        return page("edit.html", id=identifier, is_copy=False)
+
+    @app.get("/campaigns/{identifier}/copy", **hidden)
+    def copy(identifier: Identifier) -> Response:
+        """The form that starts a copy of a campaign."""
+        return page("edit.html", id=identifier, is_copy=True)
+
+    @app.get("/campaigns/{identifier}/report", **hidden)
+    def report(identifier: Identifier) -> Response:
+        """The results of one campaign, for printing."""
+        return page("report.html", id=identifier)
+
+    @app.get("/people", **hidden)
+    def people() -> Response:
+        """The administrators, and what they did."""
+        return page("people.html")
 
     @app.get("/c/{identifier}", **hidden)
     def answer(identifier: str, request: Request) -> Response:
@@ -91,11 +115,41 @@ def mount(app: FastAPI, service: Service) -> None:
         """The list of campaigns, a piece of the dashboard."""
         return page("_campaigns.html", campaigns=campaigns.listed())
 
+    @app.get("/pages/campaigns/events", **streamed)
+    async def any_change(who: Viewer) -> Response:
+        """Tell the list of campaigns that one of them has changed."""
+        return StreamingResponse(service.changes.stream(None), media_type="text/event-stream")
+
     @app.get("/pages/campaigns/{identifier}", **hidden)
     def panel(identifier: Identifier, who: Reader) -> Response:
         """The live part of a campaign's dashboard."""
         found = views.campaign(campaigns, service.results, bytes.fromhex(identifier))
         return page("_campaign.html", campaign=found, **_allowed(who))
+
+    @app.get("/pages/campaigns/{identifier}/report", **hidden)
+    def printed(identifier: Identifier, who: Reader) -> Response:
+        """The printable report of a campaign."""
+        found = views.campaign(campaigns, service.results, bytes.fromhex(identifier))
+        return page("_report.html", campaign=found, today=service.settings.today().isoformat())
+
+    @app.get("/pages/campaigns/{identifier}/events", **streamed)
+    @app.get("/pages/campaigns/{identifier}/report/events", **streamed)
+    async def changes(identifier: Identifier, who: Reader) -> Response:
+        """Tell the page of a campaign that it has changed."""
+        await asyncio.to_thread(campaigns.find, bytes.fromhex(identifier))
+        return StreamingResponse(service.changes.stream(bytes.fromhex(identifier)), media_type="text/event-stream")
+
+    @app.get("/pages/people", **hidden)
+    def administrators(who: Owner) -> Response:
+        """The tokens of all administrators and the newest entries of the log."""
+        found = views.people(service.store, service.settings.today())
+        return page("_people.html", who=who, most=views.MOST_ENTRIES, **found)
+
+    @app.post("/pages/qr", **hidden)
+    def qr(given: Address, who: Viewer) -> Response:
+        """A link as a QR code, an SVG that scales."""
+        drawn = segno.make(given.text, error="m").svg_inline(scale=1, border=2, svgclass="qr-code", omitsize=True)
+        return HTMLResponse(drawn)
 
     @app.post("/pages/advice", **hidden)
     def expected(given: Annotated[dict[str, Any], Body()], who: Editor) -> Response:
@@ -128,4 +182,5 @@ def mount(app: FastAPI, service: Service) -> None:
 
 def _allowed(who: Administrator | None) -> dict[str, bool]:
     """Return what a page offers to whoever looks at it."""
-    return {"may_edit": who is not None and who.may("editor"), "may_own": who is not None and who.may("owner")}
+    roles = {"may_look": "viewer", "may_edit": "editor", "may_own": "owner"}
+    return {name: who is not None and who.may(role) for name, role in roles.items()}

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from discreet.errors import DiscreetError
 from discreet.service.campaigns import Campaigns
 from discreet.service.connections import STATE, Connections
+from discreet.service.events import Changes
 from discreet.service.metrics import Metrics
 from discreet.service.results import Results
 from discreet.service.settings import Settings
@@ -29,6 +30,7 @@ class Service:
         self.store, self.settings = store, settings
         self.campaigns, self.results, self.metrics = Campaigns(store, settings), Results(store), Metrics()
         self.writer = Writer(store, settings, self.metrics, self.round_is_full)
+        self.changes = Changes(lambda: self.store.versions(settings.today()), settings.look_seconds)
         self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="discreet-rounds")
         self._closing: set[bytes] = set()
         self._lock = threading.Lock()
@@ -62,9 +64,11 @@ class Service:
         self.writer.start()
         ending = asyncio.Event()
         ticking = asyncio.create_task(self._tick(ending))
-        yield {STATE: Connections(self.settings)}
+        with self.changes.ended_by_signals():
+            yield {STATE: Connections(self.settings)}
         ending.set()
         await ticking  # its thread has a connection to the database, which is closed below
+        await self.changes.close()
         await asyncio.to_thread(self.writer.stop)
         self._background.shutdown(wait=True)
         await asyncio.to_thread(self.store.close)

@@ -72,6 +72,8 @@ class Settings:
         open: people may have answered while it changed.
     tick_seconds : float
         How often dates and targets are checked.
+    look_seconds : float
+        How often open pages of the dashboard hear of changes.
     """
 
     max_body: int = 4 << 20
@@ -90,6 +92,7 @@ class Settings:
     today: Callable[..., datetime.date] = _today
     grace_days: int = 1
     tick_seconds: float = 10.0
+    look_seconds: float = 2.0
 
     def day(self, zone: str) -> datetime.date:
         """Return the current day in a time zone."""

@@ -147,6 +147,21 @@ class Store(Tokens):
         """Mark a campaign as finished: its plan has no further round."""
         self.change_campaign(campaign, {"finished": True})
 
+    def versions(self, today: datetime.date) -> dict[bytes, Any]:
+        """Return a value per campaign that changes when anything of it does that a page shows; two queries in all."""
+        owner, counts = schema.rounds.c, schema.tallies.c
+        counted = (
+            sa.select(
+                owner.campaign, sa.func.count(sa.distinct(owner.id)), sa.func.max(owner.id), sa.func.sum(counts.n)
+            )
+            .join_from(schema.rounds, schema.tallies, counts.round == owner.id, isouter=True)
+            .group_by(owner.campaign)
+        )
+        with self.read() as connection:
+            rows = {bytes(row.id): tuple(row) for row in connection.execute(sa.select(schema.campaigns))}
+            sizes = {bytes(row[0]): tuple(row)[1:] for row in connection.execute(counted)}
+        return {key: (row, sizes.get(key), today) for key, row in rows.items()}
+
     # -- tallies ------------------------------------------------------------------------------------------
 
     def round_tally(self, identifier: int, asked: Asked) -> dict[str, Tally]:

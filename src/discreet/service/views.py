@@ -15,10 +15,13 @@ from discreet.service.asked import Asked
 from discreet.service.campaigns import Campaigns
 from discreet.service.drawings import shown, table
 from discreet.service.results import Results, Withheld, plan_of
+from discreet.service.store import Store
 from discreet.text import THIN_SPACE, thousands
 
 MOST_DAYS = 60
 """How many days the chart of arrivals goes back."""
+MOST_ENTRIES = 200
+"""How many entries of the administrators' log are shown."""
 
 
 def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[str, Any]:
@@ -40,6 +43,19 @@ def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[
         "certificates": _certificates(campaigns.store.rounds(identifier)),
         "arrivals": _arrivals(progress["days"]),
         "rounds": [_round(one) for one in progress["rounds"]],
+        "about": _about(progress),
+        "period": " – ".join(str(progress[name] or "") for name in ("opens", "closes")).strip(" –")
+        or "no first or last day",
+    }
+
+
+def _about(progress: dict[str, Any]) -> dict[str, Any]:
+    """Return what the page's script needs to act on a campaign."""
+    groups = progress["groups"]
+    return {
+        **{name: progress[name] for name in ("id", "title", "link")},
+        "closes": progress["closes"] or "",
+        "groups": None if groups is None else [one["group"] for one in groups],
     }
 
 
@@ -138,3 +154,20 @@ def _arrivals(days: list[dict[str, Any]]) -> dict[str, Any] | None:
         "last": last.isoformat(),
         "table": table("Reports per day", ["Day", "Reports"], rows),
     }
+
+
+# -- administrators ---------------------------------------------------------------------------------------
+
+
+def people(store: Store, today: datetime.date) -> dict[str, Any]:
+    """Return the tokens of all administrators and the newest entries of the log, with the titles of campaigns."""
+    titles = {bytes(row["id"]).hex(): row["title"] for row in store.campaigns()}
+    tokens = []
+    for row in store.tokens():
+        campaign = None if row["campaign"] is None else bytes(row["campaign"]).hex()
+        about = {name: row[name] for name in ("id", "name")}
+        is_over = row["expires"] is not None and row["expires"] < today
+        bound = {"campaign": campaign, "title": titles.get(campaign or "", "a deleted campaign")}
+        tokens.append({**row, **bound, "about": about, "is_over": is_over})
+    entries = [one | {"title": titles.get(one["campaign"] or "", "")} for one in store.audit(MOST_ENTRIES)]
+    return {"tokens": tokens, "entries": entries}

@@ -11,17 +11,25 @@ const CLOSED = ["scheduled", "closed", "finished"];
 const LINKING = ["issued", "invited", "open"];
 
 /** Show the title and the question; return whether it can be answered now. @param {any} asked what /api/campaigns/ID returns */
-export function showAsked({ title, question, state, admission, language }) {
+export function showAsked({ title, question, state, admission, language, consent, contact }) {
   chooseLanguage(language);
   document.title = title;
   for (const [id, text] of [["title", title], ["question", question]]) {
     $(id).textContent = text;
     $(id).hidden = !text;
   }
+  $("consent").textContent = consent;
+  $("consent-row").hidden = !consent;
+  const isMail = /^[^\s@/?&]+@[^\s@/?&]+$/.test(contact);
+  $("contact").replaceChildren(...parts("contact", { contact: isMail ? el("a", { href: `mailto:${contact}` }, contact) : contact }));
+  $("contact").hidden = !contact;
   $("linking").textContent = [...(LINKING.includes(admission) ? [say(`link-${admission}`)] : []), say("link-address")].join(" ");
   if (state !== "open") $("status").textContent = say(CLOSED.includes(state) ? state : "closed");
   return state === "open";
 }
+
+/** Whether the person has agreed to what the campaign asks them to agree to, if to anything. */
+export const hasAgreed = () => $("consent-row").hidden || $("agree").checked;
 
 /** How people read a hash. @param {string} hash */
 export const short = (hash) => (hash.slice(0, 16).match(/.{4}/g) ?? []).join("\u202f");

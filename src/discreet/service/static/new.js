@@ -1,7 +1,7 @@
 // The form for a new campaign. After every change it asks the collector what error to expect.
 import { listed, preview, startBuilder } from "./builder.js";
 import { $ } from "./dom.js";
-import { post, showSignOut, signIn, call } from "./session.js";
+import { post, showSignOut, signedIn } from "./session.js";
 import "./tips.js";
 
 const form = $("new");
@@ -59,10 +59,10 @@ form.addEventListener("submit", async (event) => {
   await advise();
   const plan = $("advised")?.dataset.plan;
   if (!plan) return;
-  const { title, question, minimum, people, admission, closes, public_results: isPublic } = values();
+  const { title, question, minimum, people, admission, opens, closes, unit, consent, contact, language, public_results: isPublic } = values();
   const response = await post("/api/campaigns", {
-    plan: JSON.parse(plan), title, question, admission,
-    minimum: Number(minimum), participants: Number(people), closes: closes || null, public_results: isPublic === "on",
+    plan: JSON.parse(plan), title, question, admission, unit, consent, contact, language,
+    minimum: Number(minimum), participants: Number(people), opens: opens || null, closes: closes || null, public_results: isPublic === "on",
   });
   const made = await response.json();
   if (response.ok) location.assign(`/campaigns/${made.id}`);
@@ -70,10 +70,8 @@ form.addEventListener("submit", async (event) => {
 });
 
 async function begin() {
-  while ((await call("/api/tokens")).status === 401) {
-    $("sides").hidden = true;
-    await signIn();
-  }
+  $("sides").hidden = true;
+  await signedIn();
   $("sides").hidden = false;
   showSignOut();
   changed();

@@ -19,9 +19,28 @@ export function call(path, options = {}) {
   return fetch(path, { ...options, credentials: "omit", headers });
 }
 
+/** @param {string} method @param {string} path @param {any} [body] */
+export const send = (method, path, body) =>
+  call(path, { method, ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }) });
+
 /** @param {string} path @param {any} body */
-export const post = (path, body) =>
-  call(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+export const post = (path, body) => send("POST", path, body);
+
+/** The response, or an error with the collector's sentence. @param {Response | Promise<Response>} promise */
+export async function checked(promise) {
+  const response = await promise;
+  if (!response.ok) throw new Error((await response.json().catch(() => ({}))).error ?? `status ${response.status}`);
+  return response;
+}
+
+/** Wait until somebody with a valid token is here; return who. */
+export async function signedIn() {
+  for (;;) {
+    const response = await call("/api/me");
+    if (response.status !== 401) return response.json();
+    await signIn(isSignedIn() ? "This token is not valid." : "");
+  }
+}
 
 /** Ask for the token. @param {string} [sentence] @returns {Promise<void>} resolves when one is entered */
 export function signIn(sentence = "") {

@@ -122,5 +122,7 @@ export default {
   "raise-limit": "Meine Grenze auf {limit} erhöhen und antworten",
   "no-protection": "Ihre Summe käme damit auf ε = {total}; das schützt nichts mehr",
   "used-elsewhere": "Diese Einladung wurde schon benutzt, vielleicht auf einem anderen Gerät. Es zählt die zuerst gesendete Antwort, diese nicht.",
-  "counted-elsewhere": "Unter derselben Kennung wurde schon eine andere Meldung gezählt; diese zählt nicht."
+  "counted-elsewhere": "Unter derselben Kennung wurde schon eine andere Meldung gezählt; diese zählt nicht.",
+  "agree": "Ich habe das gelesen und stimme zu.",
+  "contact": "Fragen? {contact}"
 }

@@ -95,5 +95,6 @@ export default {
   "raise-limit": "Raise my limit to {limit} and answer",
   "no-protection": "it would bring your total to ε = {total}, which protects nothing",
   "used-elsewhere": "This invitation was used before, perhaps on another device. The answer that was sent first counts; this one does not.",
-  "counted-elsewhere": "Another report was counted under the same id before, so this one does not count."
+  "counted-elsewhere": "Another report was counted under the same id before, so this one does not count.",
+  "contact": "Questions? {contact}"
 }

@@ -122,5 +122,7 @@ export default {
   "raise-limit": "Subir mi límite a {limit} y responder",
   "no-protection": "su total llegaría a ε = {total}, lo que ya no protege nada",
   "used-elsewhere": "Esta invitación ya se usó, quizá en otro dispositivo. Cuenta la respuesta que se envió primero; esta no.",
-  "counted-elsewhere": "Ya se contó otro informe con el mismo identificador, así que este no cuenta."
+  "counted-elsewhere": "Ya se contó otro informe con el mismo identificador, así que este no cuenta.",
+  "agree": "He leído esto y estoy de acuerdo.",
+  "contact": "¿Preguntas? {contact}"
 }

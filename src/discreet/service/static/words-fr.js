@@ -122,5 +122,7 @@ export default {
   "raise-limit": "Porter ma limite à {limit} et répondre",
   "no-protection": "votre total atteindrait ε = {total}, ce qui ne protège plus rien",
   "used-elsewhere": "Cette invitation a déjà servi, peut-être sur un autre appareil. La première réponse envoyée compte ; celle-ci ne compte pas.",
-  "counted-elsewhere": "Un autre rapport a déjà été compté sous le même identifiant ; celui-ci ne compte donc pas."
+  "counted-elsewhere": "Un autre rapport a déjà été compté sous le même identifiant ; celui-ci ne compte donc pas.",
+  "agree": "J’ai lu ceci et je suis d’accord.",
+  "contact": "Des questions ? {contact}"
 }
