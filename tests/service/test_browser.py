@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 from starlette.responses import Response
-from tests.service.running import Running, TwoRounds, running
+from tests.service.running import Running, TwoRounds, one_hot_plan, running
 
 import discreet as dc
 from discreet.messages.uploads import read_upload
@@ -538,6 +538,138 @@ def test_a_campaign_is_started_from_the_form(site, browser):
     assert made["plan"]["domain"]["labels"] == ["train", "car", "bicycle"]
     assert made["title"] == "Ways to work <b>"
     assert "Not shown yet" in text(browser, "live")
+    assert complaints(browser) == []
+
+
+def act(browser, action):
+    """Press a button of a campaign, and wait for the dialog."""
+    until(browser, lambda b: b.execute_script(f"return !!document.querySelector('[data-action={action}]')"))
+    browser.execute_script(f"document.querySelector('[data-action={action}]').click()")
+    until(browser, lambda b: b.execute_script("return document.getElementById('dialog').open"))
+
+
+def confirm(browser, **values):
+    for name, value in values.items():
+        browser.execute_script(
+            "document.getElementById(arguments[0]).value = arguments[1]", name.replace("_", "-"), value
+        )
+    browser.execute_script("document.getElementById('dialog-form').requestSubmit()")
+
+
+def test_the_life_of_a_campaign_in_the_dashboard(site, browser):
+    screen(browser, 1280, 900)
+    admin = site.collector()
+    campaign = admin.create(one_hot_plan(4, epsilon=2.0), "First", minimum=1, people=10)
+    campaign.submit([0, 1, 2, 3])
+    browser.get(f"{site.url}/campaigns/{campaign.id}/edit#token={site.token}")
+    until(browser, is_shown("edit"))
+    for name, value in (("title", "Second"), ("question", "One.\nTwo."), ("closes", "2099-01-31"), ("unit", "days")):
+        browser.execute_script("document.getElementById(arguments[0]).value = arguments[1]", name, value)
+    browser.execute_script("document.getElementById('edit').requestSubmit()")
+    until(browser, lambda b: "Second" in text(b, "live"))
+    found = campaign.progress()
+    assert [found[name] for name in ("title", "question", "closes", "unit")] == [
+        "Second",
+        "One.\nTwo.",
+        "2099-01-31",
+        "days",
+    ]
+    act(browser, "extend")
+    confirm(browser, dialog_field="2099-12-31")
+    until(browser, lambda b: "2099-12-31" in text(b, "live"))
+    act(browser, "archive")
+    confirm(browser)
+    until(browser, lambda b: b.execute_script("return !!document.querySelector('[data-action=unarchive]')"))
+    browser.execute_script("document.querySelector('[data-action=unarchive]').click()")
+    until(browser, lambda b: b.execute_script("return !!document.querySelector('[data-action=archive]')"))
+    # A copy asks the same, from the start.
+    browser.get(f"{site.url}/campaigns/{campaign.id}/copy")
+    until(browser, is_shown("edit"))
+    picture(browser, "copy-desktop")
+    browser.execute_script("document.getElementById('edit').requestSubmit()")
+    until(browser, lambda b: "Second (copy)" in text(b, "live"))
+    (copied,) = [one for one in admin.campaigns() if one["title"] == "Second (copy)"]
+    assert (copied["n"], copied["participants"], copied["plan"]) == (0, 10, found["plan"])
+    # To delete one, its title must be typed.
+    act(browser, "delete")
+    confirm(browser, dialog_field="Second")
+    until(browser, lambda b: "not the title" in text(b, "dialog-error"))
+    assert len(admin.campaigns()) == 2
+    confirm(browser, dialog_field="Second (copy)")
+    until(browser, lambda b: "/campaigns/" not in b.current_url and "Second" in text(b, "live"))
+    assert [one["title"] for one in admin.campaigns()] == ["Second"]
+    assert complaints(browser) == []
+
+
+def test_links_invitations_and_tokens_are_shown_once(site, browser, tmp_path):
+    screen(browser, 1280, 900)
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    campaign = site.collector().create(one_hot_plan(4, epsilon=2.0), "Shared", minimum=1, admission="invited")
+    browser.get(f"{site.url}/campaigns/{campaign.id}#token={site.token}")
+    act(browser, "qr")
+    shown = "return document.querySelector('#dialog .address').value"
+    assert browser.execute_script(shown) == f"{site.url}{campaign.progress()['link']}"
+    assert browser.execute_script("return document.querySelector('.qr svg').getBoundingClientRect().width") > 150
+    picture(browser, "qr-desktop")
+    browser.execute_script("document.getElementById('dialog').close()")
+    act(browser, "invite")
+    confirm(browser, dialog_field="3")
+    file = tmp_path / "invitations.csv"
+    until(browser, lambda _: file.exists() and file.read_text().endswith("\r\n"))
+    head, *rows = [line.split(",") for line in file.read_text().split()]
+    assert head == ["number", "link"]
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    assert campaign.progress()["tickets"] == {"made": 3, "spent": 0}
+    browser.get("about:blank")
+    browser.get(rows[0][1])  # one of them answers
+    answer(browser, "2")
+    press(browser, "draw")
+    press(browser, "send")
+    until(browser, lambda b: "Sent and counted" in text(b, "sent"))
+    # A link to the results signs in a reader, who sees them and nothing else.
+    browser.get(f"{site.url}/campaigns/{campaign.id}")
+    act(browser, "results")
+    confirm(browser, dialog_field="The board")
+    until(browser, lambda b: "not shown again" in text(b, "dialog-body"))
+    link = browser.execute_script(shown)
+    browser.execute_script("sessionStorage.clear()")
+    browser.get("about:blank")
+    browser.get(link)
+    until(browser, lambda b: text(b, "count") == "1")
+    assert not browser.execute_script("return document.querySelector('[data-action=delete], [data-action=results]')")
+    # The owner sees who has a token and what was done, and makes another token.
+    browser.get("about:blank")
+    browser.get(f"{site.url}/people#token={site.token}")
+    until(browser, lambda b: "The board" in text(b, "people"))
+    assert "made invitations" in text(browser, "log")
+    picture(browser, "people-desktop")
+    act(browser, "person")
+    confirm(browser, dialog_field="Ann", dialog_role="editor")
+    until(browser, lambda b: "The token of Ann" in text(b, "dialog-title"))
+    token = browser.execute_script(shown).partition("#token=")[2]
+    who = site.store.administrator(token, site.settings.today())
+    assert (who.name, who.role) == ("Ann", "editor")
+    assert complaints(browser) == []
+
+
+def test_consent_unit_contact_and_the_language_of_the_campaign(site, browser):
+    campaign = site.collector().create(
+        dc.Mean(dc.Interval(0, 60), 1.0, method="duchi"), "Weg", question="Wie lange?", minimum=1, language="de",
+        consent="Freiwillig.\nJederzeit.", contact="ann@example.org", unit="Minuten",
+    )  # fmt: skip
+    speak(browser, "en")
+    browser.get(f"{site.url}/c/{campaign.id}")
+    answer(browser, "20")
+    seen = browser.execute_script("return document.body.innerText")
+    for said in ("Freiwillig.\nJederzeit.", "Ich habe das gelesen", "60 Minuten", "Fragen? ann@example.org"):
+        assert said in seen
+    picture(browser, "consent-phone")
+    assert browser.execute_script("return document.getElementById('draw').disabled")
+    browser.execute_script("document.getElementById('form').requestSubmit()")
+    assert not browser.execute_script("return document.getElementById('will').offsetParent")
+    browser.execute_script("document.getElementById('agree').click()")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
     assert complaints(browser) == []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import segno
 from tests.service.running import Running, TwoRounds, one_hot_plan, reports_of, running
 
 import discreet as dc
@@ -238,3 +239,46 @@ def test_every_import_of_the_pages_is_there():
                 served.client_folder() / name.removeprefix("client/") if name.startswith("client/") else folder / name
             )
             assert Path(path).is_file(), name
+
+
+def test_a_link_as_a_qr_code_that_scales(site):
+    link = "https://collector.example/c/0123#round=1-abc"
+    status, _, text = get(site, "/pages/qr", site.token, {"text": link})
+    assert status == 200
+    expected = segno.make(link, error="m")
+    width = expected.symbol_size(border=2)[0]
+    assert f'viewBox="0 0 {width} {width}"' in text
+    assert re.findall(r'd="([^"]+)"', text) == re.findall(r'd="([^"]+)"', expected.svg_inline(border=2))
+    assert "style=" not in text
+    assert get(site, "/pages/qr", None, {"text": link})[0] == 401
+    for wrong in ("javascript:alert(1)", "", "https://" + "x" * 1000):
+        assert get(site, "/pages/qr", site.token, {"text": wrong})[0] == 422
+
+
+def test_a_report_for_printing(site):
+    plan = dc.Frequency(dc.Categories([HOSTILE, "other"]), 2.0)
+    made = site.collector().create(plan, HOSTILE, question="One.\nTwo.", minimum=10, people=500, closes="2099-12-31")
+    path = f"/pages/campaigns/{made.id}/report"
+    assert get(site, path)[0] == 401
+    assert "results appear from 10 reports" in get(site, path, site.token)[2]
+    made.submit(["other"] * 300 + [HOSTILE] * 200, entropy=dc.Entropy.seeded(1))
+    text = get(site, path, site.token)[2]
+    assert "<script>alert" not in text
+    row = made.estimate()["estimate"]["rows"][1]
+    for said in ("to 2099-12-31", "500 of 500 expected", "Exact ε", f"{100 * row['frequency']:.1f}\u202f%", made.id):
+        assert said in text
+    assert "<details" not in text  # nothing is folded on paper
+
+
+def test_archived_campaigns_leave_the_list_but_not_the_page(site):
+    admin = site.collector()
+    kept, put_away = (admin.create(one_hot_plan(4), title, minimum=1, people=10) for title in ("Kept", "Put away"))
+    put_away.submit([1, 2])
+    admin.request("PATCH", f"/api/campaigns/{put_away.id}", b'{"archived": true}', "application/json")
+    text = get(site, "/pages/campaigns", site.token)[2]
+    current, _, archived = text.partition('<details id="d-archived">')
+    assert ("Kept" in current, "Put away" in current, "Put away" in archived) == (True, False, True)
+    assert "Archived (1)" in archived
+    assert '<progress max="10" value="2"' in archived
+    assert "Bring back" in get(site, f"/pages/campaigns/{put_away.id}", site.token)[2]
+    assert kept.progress()["archived"] is False

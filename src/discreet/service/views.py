@@ -44,9 +44,14 @@ def campaign(campaigns: Campaigns, results: Results, identifier: bytes) -> dict[
         "arrivals": _arrivals(progress["days"]),
         "rounds": [_round(one) for one in progress["rounds"]],
         "about": _about(progress),
-        "period": " – ".join(str(progress[name] or "") for name in ("opens", "closes")).strip(" –")
-        or "no first or last day",
+        "period": _period(progress["opens"], progress["closes"]),
     }
+
+
+def _period(opens: str | None, closes: str | None) -> str:
+    """Say from when to when people may answer."""
+    said = [f"from {opens}" if opens else "", f"to {closes}" if closes else ""]
+    return " ".join(part for part in said if part) or "no first or last day"
 
 
 def _about(progress: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 // The page where people answer: verify, ask, randomise, show, send. `send` sees the report, never the answer.
 import { Device, PrivacyError } from "./client/index.js";
 import { hex } from "./client/entropy.js";
-import { campaign, showAsked, showPin } from "./asked.js";
+import { campaign, hasAgreed, showAsked, showPin } from "./asked.js";
 import { ownLedger, showBudget, withinLimit } from "./budget.js";
 import { $, el } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
@@ -65,15 +65,15 @@ function ask(device, round, channels, sent, names) {
   const values = () => (group() === null ? null : form.values());
   const changed = () => {
     form.changed?.();
-    $("draw").disabled = values() === null;
+    $("draw").disabled = values() === null || !hasAgreed();
     showCould(channels, values());
   };
-  for (const event of ["input", "change"]) for (const id of ["field", "group"]) $(id).addEventListener(event, changed);
+  for (const event of ["input", "change"]) for (const id of ["field", "group", "agree"]) $(id).addEventListener(event, changed);
   changed();
   $("form").addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = values();
-    if (given === null) return;
+    if (given === null || !hasAgreed()) return;
     $("draw").disabled = true;
     try {
       const made = await device.answerRound(round, form.held(given), { id: sent, ticket: sent, group: group() }); // charged and kept before it is shown

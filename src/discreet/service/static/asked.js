@@ -11,13 +11,14 @@ const CLOSED = ["scheduled", "closed", "finished"];
 const LINKING = ["issued", "invited", "open"];
 
 /** Show the title and the question; return whether it can be answered now. @param {any} asked what /api/campaigns/ID returns */
-export function showAsked({ title, question, state, admission, language, consent, contact }) {
+export function showAsked({ title, question, state, admission, language, consent, contact, unit }) {
   chooseLanguage(language);
   document.title = title;
   for (const [id, text] of [["title", title], ["question", question]]) {
     $(id).textContent = text;
     $(id).hidden = !text;
   }
+  $("form").dataset.unit = unit ?? "";
   $("consent").textContent = consent;
   $("consent-row").hidden = !consent;
   const isMail = /^[^\s@/?&]+@[^\s@/?&]+$/.test(contact);

@@ -1,7 +1,7 @@
 // The fields of the form: a number with a slider, one of some choices, ticks. Each has `nodes` and `value()`, null if
 // nothing was answered; a refusal is an answer.
 import { ABSENT, REFUSED } from "./client/index.js";
-import { el, number } from "./dom.js";
+import { $, el, number } from "./dom.js";
 import { say } from "./words.js";
 
 /** @typedef {{ nodes: Element[], value(): any }} Field */
@@ -22,10 +22,11 @@ function several(parts, id, names) {
 }
 
 function slider({ low, high }, id, name) {
+  const { unit } = $("form").dataset;
   const span = high - low;
   const isWhole = Number.isInteger(low) && Number.isInteger(high) && span >= 10;
   const step = isWhole ? Math.max(1, Math.round(span / 200)) : span / 200;
-  const box = el("input", { type: "number", id, class: "answer", min: low, max: high, step: "any", inputmode: "decimal", "aria-label": name, autocomplete: "off" });
+  const box = el("input", { type: "number", id, class: "answer", min: low, max: high, step: "any", inputmode: "decimal", "aria-label": unit ? `${name} (${unit})` : name, autocomplete: "off" });
   const bar = el("input", { type: "range", id: `${id}-slide`, min: low, max: high, step, "aria-label": say("about", { name }), class: "untouched" });
   bar.value = (low + high) / 2;
   bar.addEventListener("input", () => {
@@ -36,7 +37,7 @@ function slider({ low, high }, id, name) {
     if (box.value !== "") bar.value = box.value;
     bar.classList.toggle("untouched", box.value === "");
   });
-  const ends = el("div", { class: "ticks", "aria-hidden": "true" }, el("span", {}, number(low, 9)), el("span", {}, number(high, 9)));
+  const ends = el("div", { class: "ticks", "aria-hidden": "true" }, ...[low, high].map((end) => el("span", {}, unit ? `${number(end, 9)} ${unit}` : number(end, 9))));
   const value = () => (box.value === "" || !Number.isFinite(box.valueAsNumber) ? null : box.valueAsNumber);
   return { nodes: [box, bar, ends], value };
 }
