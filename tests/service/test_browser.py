@@ -615,7 +615,7 @@ def test_links_invitations_and_tokens_are_shown_once(site, browser, tmp_path):
     act(browser, "invite")
     confirm(browser, dialog_field="3")
     file = tmp_path / "invitations.csv"
-    until(browser, lambda _: file.exists() and file.read_text().endswith("\r\n"))
+    until(browser, lambda _: file.exists() and file.read_bytes().endswith(b"\r\n"))
     head, *rows = [line.split(",") for line in file.read_text().split()]
     assert head == ["number", "link"]
     assert [row[0] for row in rows] == ["1", "2", "3"]
