@@ -37,7 +37,7 @@ class Changes:
         self._look, self._seconds = look, seconds
         self._pages: dict[asyncio.Event, bytes | None] = {}
         self._looking: asyncio.Task[None] | None = None
-        self._first = asyncio.Event()
+        self._first, self._halt = asyncio.Event(), asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_stopping = False
 
@@ -67,7 +67,7 @@ class Changes:
     async def _watch(self) -> None:
         """Look at the database until no page is left."""
         before: Versions = {}
-        while self._pages:
+        while self._pages and not self._halt.is_set():
             try:
                 now = await asyncio.to_thread(self._look)
             except DiscreetError:  # the store is busy; the pages show what they have
@@ -79,7 +79,9 @@ class Changes:
                         event.set()
             before = now
             self._first.set()
-            await asyncio.sleep(self._seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._seconds):
+                    await self._halt.wait()
         self._first.clear()
         self._looking = None
 
@@ -89,6 +91,13 @@ class Changes:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed already
                 self._loop.call_soon_threadsafe(self._wake)
+
+    async def close(self) -> None:
+        """End all streams and wait until nobody looks at the database any more."""
+        self.stop()
+        self._halt.set()
+        if self._looking is not None:
+            await self._looking
 
     def _wake(self) -> None:
         for event in self._pages:
