@@ -43,6 +43,24 @@ def test_a_second_round(tmp_path):
 
 
 @pytest.mark.needs("matplotlib", "pyarrow", "scipy")
+@pytest.mark.needs("scipy")
+def test_means_by_group_and_the_difference_that_is_seen():
+    common = ("advise", "groups", "--low", "0", "--high", "100", "--epsilon", "1", "--people", "10000")
+    result = run(*common, "--groups", "2", "--difference", "5", "--error", "1", "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["to_compare"] == {"difference": 5.0, "power": 0.8, "people_per_group": 6662}
+    assert found["options"][0]["method"] == "minimax"
+    assert 1 < found["epsilon_needed"] < 2
+    secret = json.loads(run(*common, "--groups", "51", "--secret-groups", "--difference", "5", "--json").stdout)
+    assert secret["to_compare"]["people_per_group"] > 100 * 6662
+    shown = run(*common, "--groups", "2", "--difference", "5").stdout
+    assert "A difference of 5 between two groups is seen with probability 0.8" in " ".join(shown.split())
+    mean = run(*MEAN, "--difference", "5")
+    assert mean.exit_code == 2
+    assert "belong to the question groups" in mean.output
+
+
 def test_frequencies_as_a_table():
     result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--people", "1000")
     assert result.exit_code == 0, result.output

@@ -155,8 +155,8 @@ def test_intervals_of_means_cover_weak_groups_too(people, epsilon):
         gap, error = cells.difference(3, 4)
         gaps.append(abs(gap - 1.0) < 1.96 * error)
         weak.append(cells.sizes[0] < 4 * cells.size_errors[0])
-    assert np.mean(covered) >= 0.938
-    assert np.mean(np.array(covered)[:, 0]) >= 0.93
+    assert np.mean(covered) >= 0.94
+    assert np.mean(np.array(covered)[:, 0]) >= 0.94  # the weakest
     if people >= 20_000:
         assert 0.92 <= np.mean(gaps) <= 0.98
     assert np.mean(weak) > 0.5 or people > 4000 or epsilon > 1

@@ -322,6 +322,8 @@ def epsilon_needed(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    groups: int | None = None,
+    private: bool = False,
     q: float | None = None,
 ) -> float | None:
     """Return the least epsilon, in steps of 0.1, with which the best method reaches an error, or None if none does.
@@ -336,7 +338,7 @@ def epsilon_needed(
     """
     about: dict[str, Any] = {
         "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
-        "sample": sample, "level": level, "rounds": rounds, "q": q,
+        "sample": sample, "level": level, "rounds": rounds, "groups": groups, "private": private, "q": q,
     }  # fmt: skip
     people, wanted = check_people(people), check_error(error) or 0.0
     methods = _leaders(question, people, about, advice)
@@ -386,6 +388,8 @@ def error_curve(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    groups: int | None = None,
+    private: bool = False,
     q: float | None = None,
 ) -> list[list[float]]:
     """Return the best method's error: one row per number of people, one column per epsilon.
@@ -399,7 +403,7 @@ def error_curve(
     """
     about: dict[str, Any] = {
         "domain": domain, "size": size, "low": low, "high": high, "bins": bins, "prior": prior, "shape": shape,
-        "sample": sample, "level": level, "rounds": rounds, "q": q,
+        "sample": sample, "level": level, "rounds": rounds, "groups": groups, "private": private, "q": q,
     }  # fmt: skip
     methods = _leaders(question, crowds[0], about, advice)
     columns = []

@@ -65,6 +65,7 @@ def people_to_compare(
     significance: float = 0.05,
     ratio: float = 1.0,
     comparisons: int = 1,
+    secret_groups: int | None = None,
 ) -> int:
     """Return how many people the first of two groups needs, to see a difference between their means.
 
@@ -86,12 +87,16 @@ def people_to_compare(
         How many times as many people the second group has.
     comparisons : int
         How many comparisons share the significance.
+    secret_groups : int, optional
+        If the groups are secret: how many there are, all of the same size.
 
     Examples
     --------
     >>> import discreet as dc
     >>> people_to_compare(epsilon=1, difference=5_000, domain=dc.Interval(0, 100_000))
     6662
+    >>> people_to_compare(epsilon=1, difference=5_000, domain=dc.Interval(0, 100_000), secret_groups=2)
+    18056
     """
     check_share("power", power)
     check_share("significance", significance)
@@ -99,7 +104,11 @@ def people_to_compare(
     scale = (Interval(-1, 1) if domain is None else domain).width / 2
     if not (isinstance(difference, (int, float)) and math.isfinite(difference) and difference > 0):
         raise DiscreetError(f"difference must be a positive number, not {difference!r}")
-    variance = best_mean_mechanism(check_epsilon(epsilon)).worst_case_variance + GUESSED_SPREAD
+    if secret_groups is None:
+        variance = best_mean_mechanism(check_epsilon(epsilon)).worst_case_variance + GUESSED_SPREAD
+    else:
+        check_whole("secret_groups", secret_groups, 2)
+        variance = best_design(check_epsilon(epsilon), secret_groups).cost * secret_groups
     return people_to_see(
         difference / scale, variance, power=power, significance=significance, ratio=ratio, comparisons=comparisons
     )

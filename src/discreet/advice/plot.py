@@ -36,6 +36,9 @@ def plot_errors(
     sample: Any = None,
     level: float = 0.95,
     rounds: int | None = None,
+    groups: int | None = None,
+    private: bool = False,
+    q: float | None = None,
 ) -> "Figure":
     """Plot the best method's predicted error against epsilon, for the given number of people, a tenth and ten times it.
 
@@ -47,7 +50,7 @@ def plot_errors(
         Whose best method is simulated, where errors cannot be computed.
     progress : callable, optional
         Called with the part of the work that is done, from 0 to 1.
-    domain, size, low, high, bins, prior, shape, sample, level, rounds
+    domain, size, low, high, bins, prior, shape, sample, level, rounds, groups, private, q
         As for `discreet.advise`.
 
     Returns
@@ -67,6 +70,8 @@ def plot_errors(
     rows = error_curve(
         question, epsilons, crowds, advice=advice, progress=progress, domain=domain, size=size, low=low, high=high,
         bins=bins, prior=prior, shape=shape, sample=sample, level=level, rounds=rounds,
+        groups=groups, private=private, q=q,
     )  # fmt: skip
-    what = "expected Wasserstein distance" if question == "distribution" else f"error of the {question}"
+    measured = {"distribution": "expected Wasserstein distance", "groups": "error of one group's mean"}
+    what = measured.get(question, f"error of the {question}")
     return plots.error_curves(epsilons, dict(zip(crowds, rows, strict=True)), marked=(epsilon, people), what=what)

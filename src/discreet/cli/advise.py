@@ -12,7 +12,9 @@ from discreet.cli.progress import Waiting
 from discreet.errors import DiscreetError
 from discreet.text import listed
 
-QUESTIONS = ("mean", "means", "frequency", "distribution", "variance", "range-mean", "quantile", "questionnaire")
+QUESTIONS = (
+    "mean", "means", "frequency", "distribution", "variance", "range-mean", "quantile", "groups", "questionnaire",
+)  # fmt: skip
 SHOWN = 12
 """How many methods are shown without --all."""
 
@@ -30,6 +32,8 @@ def register(app: typer.Typer) -> None:
             "discreet advise variance --low 0 --high 100 --epsilon 2 --people 5000 --sample old.csv --column age",
             "discreet advise range-mean --low 0 --high 500000 --from 50000 --to 100000 --epsilon 1 --people 10000",
             "discreet advise mean --low 0 --high 100 --epsilon 2 --people 5000 --plan plan.json --plot error.svg",
+            "discreet advise groups --groups 51 --secret-groups --low 0 --high 150000 --epsilon 1 --people 1000000",
+            "discreet advise groups --groups 2 --low 0 --high 100 --epsilon 1 --people 10000 --difference 5",
             "discreet advise questionnaire --survey questions.csv --epsilon 2 --margin 0.02",
         ),
     )(advise)
@@ -56,6 +60,14 @@ def advise(
         Path | None, typer.Option(help="A file of similarly distributed values (CSV, Parquet, Arrow).")
     ] = None,
     column: Annotated[str | None, typer.Option(help="The column of that file.")] = None,
+    groups: Annotated[int | None, typer.Option(min=2, help="Number of groups, for means by group.")] = None,
+    secret_groups: Annotated[
+        bool, typer.Option("--secret-groups", help="With groups: the group is secret as well.")
+    ] = False,
+    difference: Annotated[
+        float | None,
+        typer.Option(help="With groups: how many people show this difference between two of them, with power 0.8."),
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(min=1, help="How many rounds the collection may take; any number unless given.")
     ] = None,
@@ -88,6 +100,10 @@ def advise(
         return
     asked = _about(question, low, high, start, end, numbers, size, labels)
     asked |= {} if quantile is None else {"q": quantile}
+    if question == "groups":
+        asked |= {"groups": _asked("groups", groups, int), "private": secret_groups}
+    elif groups is not None or secret_groups or difference is not None:
+        raise DiscreetError("--groups, --secret-groups and --difference belong to the question groups")
     epsilon, people = _asked("epsilon", epsilon, float), _asked("people", people, int)
     if sample is not None:
         asked["sample"] = read_sample(sample, column, asked["domain"])
@@ -108,6 +124,13 @@ def advise(
         found["second_round"] = advice.second_round.to_dict()
     if people >= 2:
         found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, people, 1e-6).epsilon}
+    if difference is not None:
+        from discreet.advice import people_to_compare
+
+        needed = people_to_compare(
+            epsilon, difference, domain=asked["domain"], secret_groups=asked["groups"] if secret_groups else None
+        )
+        found["to_compare"] = {"difference": difference, "power": 0.8, "people_per_group": needed}
     if error is not None:
         with Waiting("Searching for an epsilon") as told:
             found["epsilon_needed"] = epsilon_needed(question, error, people, advice=advice, progress=told, **asked)
@@ -255,6 +278,12 @@ def _print(found: dict[str, Any], every: bool) -> None:
         needed = found["epsilon_needed"]
         shown = f"epsilon {needed:g}" if needed is not None else "more than epsilon 6"
         out.print(f"An error of {wanted:g} with {people} people needs {shown}.")
+    if "to_compare" in found:
+        compared = found["to_compare"]
+        out.print(
+            f"A difference of {compared['difference']:g} between two groups is seen with probability "
+            f"{compared['power']} if each has {thousands(compared['people_per_group'])} people."
+        )
     if "second_round" in found:
         out.print(found["second_round"]["sentence"].replace("rounds=2", "--rounds 2"))
     if "if_shuffled" in found:
