@@ -336,3 +336,19 @@ def test_groups_and_differences_are_plotted():
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["Iowa", "Utah", "Ohio"]
     labels = [tick.get_text() for tick in answer.compare().plot().axes[0].get_yticklabels()]
     assert labels == ["Ohio – Utah", "Ohio – Iowa", "Utah – Iowa"]
+
+
+@pytest.mark.needs("matplotlib", "scipy")
+def test_distributions_and_frequencies_by_group_are_small_charts():
+    held = rows([900, 900, 900], ["x", "y", "x"])
+    table = dc.simulate(dc.Groups(dc.Frequency(dc.Categories(["x", "y"]), 2.0), by=STATES), held, seed=1)
+    assert [axes.get_title(loc="left") for axes in table.plot().axes] == list(STATES.labels)
+    many = dc.Categories(range(30))
+    wide = dc.simulate(dc.Groups(dc.Frequency(many, 4.0), by=STATES), rows([900, 900, 900], [3, 4, 3]), seed=1)
+    assert len(wide.plot().axes[0].get_yticklabels()) == 8
+    plan = dc.Groups(dc.Distribution(WAGE, epsilon=4, bins=16, method="hh"), by=STATES)
+    shapes = dc.simulate(plan, rows([900, 900, 900], [20.0, 50.0, 80.0]), seed=1)
+    figure = shapes.plot()
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1  # all on the same axes
+    with pytest.raises(dc.DiscreetError, match="one number each"):
+        shapes.plot(truth={"Ohio": 20.0})

@@ -8,9 +8,11 @@ nor plans. Most people call `Answer.plot()` instead.
 from discreet.plots.answers import distribution, error_curves, estimates, frequencies
 from discreet.plots.channels import channel, variance_curves, worst_case_variance
 from discreet.plots.groups import cross_table, differences, groups
+from discreet.plots.multiples import bars, histograms
 from discreet.plots.style import save, to_svg
 
 __all__ = [
+    "bars",
     "channel",
     "cross_table",
     "differences",
@@ -19,6 +21,7 @@ __all__ = [
     "estimates",
     "frequencies",
     "groups",
+    "histograms",
     "save",
     "to_svg",
     "variance_curves",

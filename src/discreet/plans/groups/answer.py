@@ -11,7 +11,7 @@ from discreet.arrays import AnyArray, Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.comparing import TestResult
 from discreet.estimation.pooling import FEWEST, pool
-from discreet.plans.answers import Answer, NumberAnswer, leading, normal_interval
+from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, leading, normal_interval
 from discreet.plans.comparison import (
     DifferenceAnswer,
     DifferencesAnswer,
@@ -21,10 +21,16 @@ from discreet.plans.comparison import (
     differ,
     standard_error,
 )
+from discreet.plans.distribution.answer import DistributionAnswer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+MOST_BARS = 8
+"""How many categories a small chart shows."""
+STEPS = 16
+"""How many steps the small chart of a distribution has."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -170,9 +176,19 @@ class GroupsAnswer(Answer):
         return found + [(str(label), "too few reports", "") for label in self.too_few]
 
     def plot(self, truth: Mapping[Any, float] | None = None, *, ax: "Axes | None" = None) -> "Figure":
-        """Plot the groups on one axis, sorted, with raw and pooled values; needs the extra ``plots``."""
+        """Plot the groups: numbers on one axis, sorted, with raw and pooled values; otherwise a small chart for each.
+
+        Needs the extra ``plots``.
+        """
         from discreet import plots
 
+        small = self._small()
+        if small is not None:
+            if truth is not None or ax is not None:
+                raise DiscreetError(
+                    "truth and ax are for groups with one number each: plot one of the groups by itself"
+                )
+            return small
         numbers = self.numbers("this plot")
         return plots.groups(
             [str(label) for label in numbers],
@@ -183,6 +199,27 @@ class GroupsAnswer(Answer):
             what=self.question,
             ax=ax,
         )
+
+    def _small(self) -> "Figure | None":
+        """Return a small chart per group, if the groups have distributions or frequencies."""
+        from discreet import plots
+
+        tables = {str(label): one for label, one in self.groups.items() if isinstance(one, FrequencyAnswer)}
+        if tables and len(tables) == len(self.groups):
+            first = next(iter(tables.values()))
+            most = [str(row["label"]) for row in first.top(MOST_BARS)] if len(first.labels) > MOST_BARS else None
+            labels = [str(label) for label in first.labels if most is None or str(label) in most]
+            found = {}
+            for name, one in tables.items():
+                kept = [row for row in one.rows() if str(row["label"]) in labels]
+                found[name] = tuple([row[key] for row in kept] for key in ("frequency", "low", "high"))
+            return plots.bars(labels, found)  # type: ignore[arg-type]
+        shapes = {str(label): one for label, one in self.groups.items() if isinstance(one, DistributionAnswer)}
+        if shapes and len(shapes) == len(self.groups):
+            drawn = {name: one.coarse(STEPS) for name, one in shapes.items()}
+            edges = next(iter(drawn.values()))[0]
+            return plots.histograms(edges, {name: parts[1:] for name, parts in drawn.items()}, what=self.question)
+        return None
 
     def __str__(self) -> str:
         return leading([f"{label} {one}" for label, one in list(self.groups.items())[:4]], 3)
