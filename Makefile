@@ -105,6 +105,16 @@ docs: $(STAMP)/docs  ## build the documentation into out/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(OUT)/site
 	@echo "Open $(OUT)/site/index.html (to search as well: $(BIN)/python -m http.server --directory $(OUT)/site)"
 
+.PHONY: dist
+dist: $(STAMP)/test  ## build sdist, wheel and bill of materials into out/dist
+	@rm -rf $(OUT)/dist
+	@for target in sdist wheel; do $(BIN)/python -m hatchling build -t $$target -d $(OUT)/dist; done
+	@$(BIN)/python tools/sbom.py $(OUT)/dist/discreet.cdx.json
+
+.PHONY: newcomer
+newcomer: $(STAMP)/test  ## install wheel and sdist in fresh environments, and run every command and code block of the pages
+	@$(BIN)/python tools/newcomer.py
+
 .PHONY: constraints
 constraints: $(STAMP)/venv  ## resolve constraints*.txt again to today's newest versions (needs uv)
 	@compile() { $(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --no-header --no-annotate \

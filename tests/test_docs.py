@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms.registry import entries
-from site_tools import commands, pages, pictures, trust, watching
+from site_tools import commands, notebooks, pages, pictures, trust, watching
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -83,7 +83,9 @@ def anchors(path):
 )
 def test_links_lead_somewhere(path):
     generated = {DOCS / "mechanisms" / "index.md", *(DOCS / "mechanisms" / f"{name}.md" for name in entries())}
-    generated |= {DOCS / f"{name}.md" for name in ("contributing", "security", "changelog", "commands")}
+    written = ("contributing", "security", "changelog", "commands", "code-of-conduct")
+    written += tuple(f"notebooks/{name}" for name in notebooks.names())
+    generated |= {DOCS / f"{name}.md" for name in written}
     for link in LINK.findall(CODE.sub("", path.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", link):
             assert link.startswith(("https://", "mailto:")), link

@@ -17,7 +17,12 @@ from site_tools.commands import command_page  # noqa: E402 - found by the line a
 from site_tools.notebooks import names, page, title_of  # noqa: E402
 from site_tools.pages import mechanism_pages, navigation  # noqa: E402 - found by the line above
 
-BESIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
+BESIDE = {
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+}
 
 
 def beside(name):

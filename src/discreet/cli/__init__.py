@@ -20,6 +20,7 @@ from discreet.cli import (
     privatize,
     serve,
     verify_page,
+    warm_up,
 )
 from discreet.cli.common import app
 
@@ -27,7 +28,7 @@ __all__ = ["app", "main"]
 
 VERBS = (
     demo, mechanisms, describe, advise, privatize, estimate, compare, certify, audit, budget, serve, campaign,
-    new_mechanism, verify_page, plugins,
+    new_mechanism, verify_page, warm_up, plugins,
 )  # fmt: skip
 """The modules of the verbs, in the order of `discreet --help`; each has `register(app)`."""
 

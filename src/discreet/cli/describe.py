@@ -1,6 +1,7 @@
 """`discreet describe NAME --epsilon E`: one mechanism with its exact privacy and variance."""
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,8 @@ def register(app: typer.Typer) -> None:
             "discreet describe piecewise --epsilon 1",
             "discreet describe randomized-response --epsilon 1 --size 16",
             "discreet describe duchi --epsilon 0.5 --json",
+            "discreet describe duchi --epsilon 0.5 --document duchi.json",
+            "discreet certify duchi.json",
         ),
     )(describe)
 
@@ -34,6 +37,10 @@ def describe(
     size: Annotated[int | None, typer.Option(help="Number of categories, if the mechanism needs it.")] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Another option of the mechanism; may be repeated.", metavar="KEY=VALUE")
+    ] = None,
+    document: Annotated[
+        Path | None,
+        typer.Option(help="Write the mechanism's document here, which `discreet certify` and devices read."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -54,8 +61,10 @@ def describe(
     except (TypeError, ValueError) as error:  # an option's value has the wrong type
         raise DiscreetError(f"{name} does not accept {', '.join(option or ['these options'])}: {error}") from error
     facts = found.describe()
+    if document is not None:
+        document.write_text(found.to_json() + "\n", encoding="utf-8")
     if as_json:
-        show_json(facts)
+        show_json(facts | ({} if document is None else {"document": document.as_posix()}))
         return
     entry = entries().get(found.name)
     summary = entry.summary.replace("`", "") if entry else ""
@@ -70,6 +79,8 @@ def describe(
             f"[dim]Paper: {entry.paper}. All figures are exact, computed from the whole numbers that the sampler "
             "uses.[/dim]"
         )
+    if document is not None:
+        out.print(f"Document written to [bold]{escape(str(document))}[/bold].", soft_wrap=True)
 
 
 def layout(facts: dict[str, Any]) -> "Table":

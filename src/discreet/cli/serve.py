@@ -1,13 +1,15 @@
 """`discreet serve`: a collector on this machine."""
 
+import errno
 import os
+import socket
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
-from discreet.errors import MissingExtra
+from discreet.errors import DiscreetError, MissingExtra
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +58,9 @@ def serve(
         raise MissingExtra(f'A collector needs {error.name}: pip install "discreet[service]"') from None
     given = {"database": database, "host": host, "port": port, "workers": workers, "behind_proxy": behind_proxy}
     configuration = read_configuration(config, os.environ, given | {"requests_per_second": rate})
+    check_folder(configuration.database)
+    if new_token is None:
+        check_port(configuration.host, configuration.port)
     with Store(configuration.database) as store:
         known = store.tokens()
         today = configuration.settings.today()
@@ -73,3 +78,29 @@ def serve(
             out.print(f"Collector at [bold cyan]{url}[/bold cyan], reports in {shown}. Stop with Ctrl+C.")
     if not new_token:
         run(configuration)
+
+
+def check_folder(database: str) -> None:
+    """Refuse a database file whose folder does not exist: a typo would start an empty collector elsewhere."""
+    if "://" in database and not database.startswith("sqlite:///"):
+        return
+    path = Path(database.removeprefix("sqlite:///"))
+    if not path.parent.is_dir():
+        raise DiscreetError(f"database must be in a folder that exists; make {path.parent} first")
+
+
+def check_port(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on, before anything is said about a collector being there."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as uvicorn does: an old connection may linger
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                reason = f"port {port} is used by another program; choose another with --port"
+            else:
+                reason = (
+                    f"{host}:{port} cannot be listened on ({error.strerror or error}); choose another --host or --port"
+                )
+            raise DiscreetError(reason) from None
