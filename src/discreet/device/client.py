@@ -69,6 +69,7 @@ class Collector(Connection):
         unit: str = "",
         language: str = "",
         zone: str = "UTC",
+        origins: Sequence[str] = (),
     ) -> "Campaign":
         """Start a campaign; needs the token of an administrator.
 
@@ -98,6 +99,9 @@ class Collector(Connection):
             Of the answer page: "ar", "de", "en", "es" or "fr"; that of the browser unless given.
         zone : str
             The time zone of the days, such as "Europe/Berlin".
+        origins : sequence of str
+            Sites that may embed the campaign, or send its reports from a page of their own: exact origins, such as
+            "https://news.example".
         """
         values = plan.to_dict() if isinstance(plan, Plan) else plan
         days = {name: str(day) for name, day in (("opens", opens), ("closes", closes)) if day is not None}
@@ -106,7 +110,7 @@ class Collector(Connection):
         fields |= {"admission": admission, "public_results": public_results}
         words = {"consent": consent, "contact": contact, "unit": unit, "language": language}
         words["zone"] = zone if zone != "UTC" else ""
-        fields |= {name: text for name, text in words.items() if text}
+        fields |= {name: text for name, text in words.items() if text} | ({"origins": list(origins)} if origins else {})
         return Campaign(self, self.post("/api/campaigns", fields)["id"])
 
     def campaigns(self) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from discreet.service.gate import Gate
 from discreet.service.openapi import describe
 from discreet.service.runtime import Service
 from discreet.service.settings import Settings
+from discreet.service.sharing import Sharing
 from discreet.service.store import Store
 
 _HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"}}
@@ -44,6 +45,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     _handle_errors(app)
     add_endpoints(app, service)
     app.add_middleware(Gate, settings=service.settings, writer=service.writer, metrics=service.metrics)
+    app.add_middleware(Sharing, store=store)  # around the gate: its refusals must reach other sites' pages, too
     pages.mount(app, service)
     describe(app)
     return app

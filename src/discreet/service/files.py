@@ -39,8 +39,9 @@ class Prepared:
             headers or {}
         )
 
-    def response(self, request: Request) -> Response:
-        """Return the file, compressed if the browser can read that."""
+    def response(self, request: Request, headers: dict[str, str] | None = None) -> Response:
+        """Return the file, compressed if the browser can read that; ``headers`` replace those of the file."""
+        used = self._headers | (headers or {})
         if "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(self.packed, headers=self._headers | {"Content-Encoding": "gzip"})
-        return Response(self.data, headers=self._headers)
+            return Response(self.packed, headers=used | {"Content-Encoding": "gzip"})
+        return Response(self.data, headers=used)

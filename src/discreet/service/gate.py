@@ -184,6 +184,9 @@ def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             present = {name.lower() for name, _ in message["headers"]}
+            policy = next((value for name, value in message["headers"] if name == b"content-security-policy"), POLICY)
+            if b"frame-ancestors 'none'" not in policy:
+                present.add(b"x-frame-options")  # it cannot name sites; the policy does
             added = [pair for pair in HEADERS if pair[0] not in present]
             message = {**message, "headers": [*message["headers"], *added]}
         await send(message)

@@ -28,6 +28,7 @@ from discreet.service.bodies import Address
 from discreet.service.errors import Missing, StoreBusy
 from discreet.service.files import FOR_EVER, Modules, Prepared
 from discreet.service.forecast import forecast
+from discreet.service.origins import read_origins
 from discreet.service.runtime import Service
 from discreet.service.survey_forecast import as_fields
 from discreet.service.tokens import Administrator
@@ -102,13 +103,14 @@ def mount(app: FastAPI, service: Service) -> None:
         """The page where people answer: the same bytes for every campaign, so that anybody can compare them."""
         if not re.fullmatch("[0-9a-f]{32}", identifier):
             return page("missing.html", 404)
+        origins: tuple[str, ...] = ()
         try:
-            campaigns.find(bytes.fromhex(identifier))
+            origins = read_origins(campaigns.find(bytes.fromhex(identifier))["origins"])
         except Missing:
             return page("missing.html", 404)
         except StoreBusy:
             pass  # the page waits by itself until the store answers again
-        return answer_page.response(request)
+        return answer_page.response(request, {"Content-Security-Policy": served.policy(origins)})
 
     @app.get("/pages/campaigns", **hidden)
     def listed(who: Viewer) -> Response:

@@ -18,6 +18,7 @@ from discreet.service.bundle import bundle, named
 STATIC = Path(str(importlib.resources.files("discreet.service"))) / "static"
 _ANSWER_PAGE = STATIC.parent / "templates" / "answer.html"
 _KINDS = (".css", ".js", ".svg")
+NOBODY = "'none'"
 _STYLES = ("theme.css", "style.css")
 _IMPORTED = re.compile(rb'^(?:import|export) .*"\./([^"/]+)";$', re.M)
 
@@ -82,12 +83,15 @@ def integrity(data: bytes) -> str:
 
 
 @cache
-def policy() -> str:
-    """Return the content security policy of the pages: our own files, and inline only the answer page's style."""
+def policy(origins: tuple[str, ...] = ()) -> str:
+    """Return the content security policy of the pages: our own files, and inline only the answer page's style.
+
+    ``origins`` are the sites that may show the page in a frame: the answer page of a campaign that lists them.
+    """
     allowed = base64.b64encode(hashlib.sha256(bundles()["style.css"][1]).digest()).decode()
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{allowed}'; img-src 'self' data:; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors {' '.join(origins) or NOBODY}"
     )
 
 

@@ -6,6 +6,7 @@ import { ownLedger, showBudget, withinLimit } from "./budget.js";
 import { $, el } from "./dom.js";
 import { showCould, showPromise, showWill } from "./explain.js";
 import { fieldFor } from "./fields.js";
+import { startFrame } from "./framed.js";
 import { startKiosk } from "./kiosk.js";
 import { blockFields, partWords } from "./questions.js";
 import { asking, channelsFor, identity, inOrder, ratioOf, verified } from "./round.js";
@@ -19,6 +20,7 @@ async function start() {
   const device = new Device(ledger);
   const waiting = await device.waiting(campaign);
   const { about, text, id } = await asking(campaign, waiting === null);
+  startFrame(about.origins);
   if (!showAsked(about)) return;
   await showBudget(ledger);
   const { entries } = await ledger.statement();

@@ -38,6 +38,8 @@ function show(text) {
   if (focused) live.querySelector(focused)?.focus();
   const title = live.querySelector("h1")?.textContent;
   if (title) document.title = `${title} · discreet`;
+  const embed = $("embed");
+  if (embed) embed.textContent = `<iframe src="${new URL(embed.dataset.path, location.href).href}" sandbox="allow-scripts allow-same-origin allow-forms" referrerpolicy="origin" width="100%" height="700"></iframe>`;
   const link = $("link");
   if (link) link.value = new URL(link.dataset.link, location.href).href;
 }

@@ -59,10 +59,11 @@ form.addEventListener("submit", async (event) => {
   await advise();
   const plan = $("advised")?.dataset.plan;
   if (!plan) return;
-  const { title, question, minimum, people, admission, opens, closes, unit, consent, contact, language, public_results: isPublic } = values();
+  const { title, question, minimum, people, admission, opens, closes, unit, consent, contact, language, origins, public_results: isPublic } = values();
   const response = await post("/api/campaigns", {
     plan: JSON.parse(plan), title, question, admission, unit, consent, contact, language,
     minimum: Number(minimum), participants: Number(people), opens: opens || null, closes: closes || null, public_results: isPublic === "on",
+    origins: String(origins ?? "").split(/\s+/).filter(Boolean),
   });
   const made = await response.json();
   if (response.ok) location.assign(`/campaigns/${made.id}`);

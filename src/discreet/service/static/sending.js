@@ -3,6 +3,7 @@ import { MEDIA_TYPE, writeUpload } from "./client/index.js";
 import { unhex } from "./client/entropy.js";
 import { campaign, root } from "./asked.js";
 import { $ } from "./dom.js";
+import { tellSent } from "./framed.js";
 import { endKiosk, isKiosk } from "./kiosk.js";
 import { patiently } from "./patience.js";
 import { forgetIdentity } from "./round.js";
@@ -29,6 +30,7 @@ export async function send(device, round, kept) {
     await device.acknowledge(campaign);
     forgetIdentity(campaign, kept.round);
     show(status, kept.isFirst, round.admission, body.length);
+    tellSent();
     endKiosk();
   } catch (error) {
     $("send").disabled = false;
