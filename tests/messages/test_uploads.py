@@ -68,8 +68,8 @@ def test_ids():
     assert uploads.report_ids([bytes(16)] * 2).shape == (2, 16)
     with pytest.raises(WireError, match="16 bytes"):
         uploads.report_ids([bytes(15)])
-    issued = ids.issue_id(b"s" * 32, b"12345678")
-    assert len(issued) == 16
-    assert ids.is_issued(b"s" * 32, issued)
-    assert not ids.is_issued(b"t" * 32, issued)
+    for issued in (ids.issue_id(b"s" * 32, b"12345678"), ids.issue_id(b"s" * 32, b"12345678", week=7)):
+        assert len(issued) == 16
+        assert ids.is_issued(b"s" * 32, issued, week=7)
+        assert not ids.is_issued(b"t" * 32, issued, week=7)
     assert ids.ticket_id(bytes(16), b"a" * 16) != ids.ticket_id(bytes(16), b"b" * 16)

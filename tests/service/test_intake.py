@@ -1,13 +1,17 @@
 """Intake: which reports count, once, and what the store keeps of them."""
 
+import contextlib
+import datetime
 import math
 import os
 
 import numpy as np
+import pytest
 from tests.service.running import one_hot_plan, reports_of, running
 
 import discreet as dc
-from discreet.device.client import upload
+from discreet.device.client import Collector, CollectorError, upload
+from discreet.messages.ids import issue_id, week_of
 from discreet.plans import assignment
 
 MEAN = {"question": "mean", "domain": {"low": 0, "high": 100}, "epsilon": 2, "method": "duchi"}
@@ -119,3 +123,48 @@ def test_nothing_in_the_store_tells_who_or_when(collector):
     assert not {"address", "ip", "time", "timestamp", "agent"} & columns
     kinds = {str(column.type) for table in schema.metadata.tables.values() for column in table.columns}
     assert not any("TIME" in kind for kind in kinds)
+
+
+def test_ids_cannot_be_picked_over(collector):
+    """Fault 10: visitors got 10 000 ids a call and could keep those of a favourite channel. Now they get one."""
+    admin, visitor = collector.collector(), Collector(collector.url, attempts=1)
+    campaign = admin.create(one_hot_plan(3), "Issued", minimum=1)
+    path = f"/api/campaigns/{campaign.id}/ids"
+    assert len(visitor.post(path, {"count": 1})["ids"]) == 1
+    with pytest.raises(CollectorError, match="bearer token") as refused:
+        visitor.post(path, {"count": 2})
+    assert refused.value.status == 401
+    assert len(admin.post(path, {"count": 10_000})["ids"]) == 10_000  # gateways have a token
+    assert visitor.campaign(campaign.id).submit([0, 1, 2]).statuses == {"accepted": 3}  # without one, one by one
+    visitor.close()
+
+
+@pytest.mark.parametrize(("path", "wanted"), [("ids", {"count": 1}), ("ask", {"id": True})])
+def test_an_id_counts_half_as_much_as_a_report(tmp_path, path, wanted):
+    with running(str(tmp_path / "c.db"), requests_per_second=1e-9, burst=30) as collector:
+        campaign = collector.collector().create(one_hot_plan(3), "Issued", minimum=1)
+        visitor, handed = Collector(collector.url, attempts=1), 0
+        with contextlib.suppress(CollectorError):
+            for handed in range(100):  # noqa: B007
+                visitor.post(f"/api/campaigns/{campaign.id}/{path}", wanted)
+        visitor.close()
+        assert handed == 59
+
+
+def test_ids_that_nobody_uses_expire(database):
+    today = [datetime.date(2026, 3, 8)]  # the first day of a week as ids count them
+    assert week_of(today[0]) == week_of(today[0] - datetime.timedelta(days=1)) + 1
+    with running(database, today=lambda: today[0]) as collector:
+        admin = collector.collector()
+        campaign = admin.create(one_hot_plan(9), "Expire", minimum=1)
+        ids = [bytes.fromhex(one) for one in admin.post(f"/api/campaigns/{campaign.id}/ids", {"count": 3})["ids"]]
+        secret = bytes(collector.store.campaign(bytes.fromhex(campaign.id))["secret"])
+        older = issue_id(secret, b"version1")  # of discreet 0.1
+        bodies = [reports_of(campaign, [k], [one])[0] for k, one in enumerate([*ids, older])]
+        assert upload(admin, bodies[0], 1).statuses == {"accepted": 1}
+        today[0] += datetime.timedelta(days=13)
+        assert upload(admin, bodies[1], 1).statuses == {"accepted": 1}
+        today[0] += datetime.timedelta(days=1)
+        assert upload(admin, bodies[2], 1).statuses == {"uninvited": 1}
+        assert upload(admin, bodies[3], 1).statuses == {"accepted": 1}
+        assert upload(admin, bodies[0], 1).statuses == {"replayed": 1}

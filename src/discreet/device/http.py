@@ -50,6 +50,11 @@ class Connection:
                 self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout)
         return self._connection
 
+    @property
+    def has_token(self) -> bool:
+        """Whether requests carry a token."""
+        return self._token is not None
+
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:

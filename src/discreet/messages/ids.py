@@ -1,11 +1,13 @@
 """Report ids: 16 bytes that name one report, and how a collector prevents people from choosing their own.
 
 The id decides which channel a report answers (`discreet.plans.assignment`) and the public coin of a hashing oracle. So
-a collector hands ids out (*issued* ids carry a mark that only the collector can make) or spends an invitation *ticket*
+a collector hands ids out (*issued* ids carry a mark that only the collector can make, which lasts a week or two; one at
+a time, so that nobody fetches many and keeps those whose channel suits them) or spends an invitation *ticket*
 for an id that follows from it. Where ids are *open*, a device could try ids until it likes the channel: that suits
 trusted clients.
 """
 
+import datetime
 import hashlib
 
 ID_BYTES = 16
@@ -43,11 +45,27 @@ def ticket_group(ticket: bytes) -> int | None:
     return None if group == STATED else group
 
 
-def issue_id(secret: bytes, nonce: bytes) -> bytes:
-    """Return the report id of an 8-byte nonce, with the mark that only the holder of the secret can make."""
-    return nonce + hashlib.blake2s(nonce, key=secret, digest_size=ID_BYTES - len(nonce)).digest()
+def week_of(day: datetime.date) -> int:
+    """Return the number of a day's week."""
+    return day.toordinal() // 7
 
 
-def is_issued(secret: bytes, report_id: bytes) -> bool:
-    """Whether a report id carries the secret's mark (an attacker guesses one in 2^64)."""
-    return issue_id(secret, report_id[:8]) == report_id
+def issue_id(secret: bytes, nonce: bytes, week: int | None = None) -> bytes:
+    """Return the report id of an 8-byte nonce, with the mark that only the holder of the secret can make.
+
+    The mark is that of a week, so that ids which nobody uses expire. discreet 0.1 made marks of no week.
+    """
+    marked = nonce if week is None else nonce + week.to_bytes(4, "little")
+    return nonce + hashlib.blake2s(marked, key=secret, digest_size=ID_BYTES - len(nonce)).digest()
+
+
+def is_issued(secret: bytes, report_id: bytes, week: int) -> bool:
+    """Whether a report id carries the secret's mark of this week or the last (an attacker guesses one in 2^62).
+
+    Examples
+    --------
+    >>> given = issue_id(bytes(32), b"8 bytes.", week=105_000)
+    >>> [is_issued(bytes(32), given, week) for week in (105_000, 105_001, 105_002)]
+    [True, True, False]
+    """
+    return any(issue_id(secret, report_id[:8], one) == report_id for one in (week, week - 1, None))

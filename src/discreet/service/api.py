@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Query
+from fastapi import FastAPI, Query, Request
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 
 from discreet import __version__
@@ -10,7 +10,7 @@ from discreet.errors import DiscreetError
 from discreet.messages.rounds import write_round
 from discreet.messages.uploads import Upload
 from discreet.plans.registry import read_plan
-from discreet.service.access import RESULTS, Editor, Identifier, Owner, Viewer
+from discreet.service.access import RESULTS, Authorization, Editor, Identifier, Owner, Viewer, signed_in
 from discreet.service.bodies import (
     Asking,
     CampaignChange,
@@ -87,9 +87,14 @@ def for_people(app: FastAPI, service: Service) -> None:
         """Return the number, state and SHA-256 of every round so far."""
         return {"rounds": campaigns.rounds(bytes.fromhex(identifier))}
 
-    @app.post("/api/campaigns/{identifier}/ids", tags=["people"], responses=responses(404, 409))
-    def ids(identifier: Identifier, wanted: Some) -> Json:
-        """Hand out report ids (admission: issued)."""
+    @app.post("/api/campaigns/{identifier}/ids", tags=["people"], responses=responses(401, 404, 409))
+    def ids(request: Request, identifier: Identifier, wanted: Some, authorization: Authorization = None) -> Json:
+        """Hand out report ids (admission: issued): one at a time, or many to whoever has a token.
+
+        An id decides which channel its report answers. Whoever could fetch many would keep those that suit them.
+        """
+        if wanted.count > 1:
+            signed_in(request, authorization)
         return {"ids": campaigns.issue(bytes.fromhex(identifier), wanted.count)}
 
     @app.post("/api/campaigns/{identifier}/reports", tags=["people"], responses=responses(404))

@@ -18,7 +18,7 @@ import numpy as np
 from sqlalchemy.engine import RowMapping
 
 from discreet.errors import DiscreetError
-from discreet.messages.ids import ADMISSIONS, ID_BYTES, group_ticket, issue_id, ticket_id
+from discreet.messages.ids import ADMISSIONS, ID_BYTES, group_ticket, issue_id, ticket_id, week_of
 from discreet.messages.rounds import announce, write_round
 from discreet.messages.uploads import check_width
 from discreet.plans.base import Plan, Round
@@ -280,8 +280,8 @@ class Campaigns:
         row = self.find(identifier)
         if row["admission"] != "issued":
             raise Conflict(f"ids are handed out only if admission is issued; here it is {row['admission']}")
-        nonces = system_entropy().read(8 * count)
-        ids = [issue_id(bytes(row["secret"]), nonces[i : i + 8]) for i in range(0, 8 * count, 8)]
+        nonces, week = system_entropy().read(8 * count), week_of(self.settings.today())
+        ids = [issue_id(bytes(row["secret"]), nonces[i : i + 8], week) for i in range(0, 8 * count, 8)]
         if isinstance(plan_of(row["plan"]), Questionnaire):
             last = self.store.rounds(identifier)[-1]
             self.handed.add(identifier, last["id"], Asked.read(last["document"]), ids)

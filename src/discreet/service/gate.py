@@ -30,6 +30,8 @@ PEER = "discreet.peer"
 """Where a scope holds the address at the other end of the connection, if our own protocol has read the request."""
 _CALL = 0.25
 """What a call of the API counts for in the rate limit; an upload counts for one."""
+_ID = 0.5
+"""What a call counts for that hands out an id: whoever could have very many would keep those that suit them."""
 
 POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 HEADERS: tuple[tuple[bytes, bytes], ...] = (
@@ -141,6 +143,8 @@ def _cost(method: str, path: str) -> float:
     """Return what a request counts for in the rate limit; pages are free, because a group loads them at once."""
     if method == "POST" and (path == UPLOAD_PATH or path.endswith("/reports")):
         return 1.0
+    if method == "POST" and path.endswith(("/ids", "/ask")):
+        return _ID
     return _CALL if path.startswith(("/api/", "/pages/")) else 0.0
 
 

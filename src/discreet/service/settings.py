@@ -57,8 +57,8 @@ class Settings:
         How many proxies of yours are in front; zero means none. The address of a client is then the one that the first
         of them wrote into X-Forwarded-For. Without a proxy the header is ignored.
     requests_per_second, burst : float
-        Limit per address (429), in uploads; zero means no limit. Other calls of the API count for a quarter, pages and
-        their files for nothing. Addresses are hashed, kept in memory only, and never stored.
+        Limit per address (429), in uploads; zero means no limit. Ids count for half, other calls for a quarter, pages
+        and their files for nothing. Addresses are hashed, kept in memory only, and never stored.
     shutdown_seconds : float
         How long requests may take to end when the collector is stopped.
     max_waiting : int

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import Bytes
-from discreet.messages.ids import ID_BYTES, is_issued, ticket_id
+from discreet.messages.ids import ID_BYTES, is_issued, ticket_id, week_of
 from discreet.messages.uploads import Upload
 from discreet.service import log
 from discreet.service.errors import Conflict, Refused, StoreBusy
@@ -128,7 +128,11 @@ def _take_round(
     if not found.takes(today, settings.grace_days):
         return np.where(intake.stored(found, taken.memory.known, ids), REPLAYED, CLOSED).astype(np.uint8)
     if found.admission == "issued":
-        codes[[not is_issued(found.secret, row.tobytes()) for row in ids]] = UNINVITED
+        week = week_of(settings.today())
+        unknown = np.flatnonzero([not is_issued(found.secret, row.tobytes(), week) for row in ids])
+        if unknown.size:  # an id may have been used before it expired
+            used = intake.stored(found, taken.memory.known, ids[unknown])
+            codes[unknown] = np.where(used, REPLAYED, UNINVITED)
     elif found.admission == "invited":
         spent = intake.tickets(campaign, ids.tobytes())
         for place, row in enumerate(ids):
