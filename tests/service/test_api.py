@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -74,8 +75,12 @@ def test_operations(collector):
     admin.create(MEAN, "Any", minimum=1).submit([1.0, 2.0])
     assert admin.get("/health")["status"] == "ok"
     text = admin.request("GET", "/metrics").decode()
-    assert 'discreet_reports_total{status="accepted"} 2' in text
-    assert "discreet_store_up 1" in text
+    assert 'discreet_reports_total{status="accepted",worker="0"} 2' in text
+    assert 'discreet_store_up{worker="0"} 1' in text
+    assert 'discreet_request_seconds_count{kind="upload",worker="0"} 1' in text
+    assert 'discreet_requests_total{kind="upload",code="200",worker="0"} 1' in text
+    names = set(re.findall(r"^# TYPE (\w+)", text, re.M))
+    assert all(re.sub(r"_(bucket|sum|count)$", "", one) in names for one in re.findall(r"^(\w+)\{", text, re.M))
     looked = admin.post("/api/plan", {"plan": MEAN})
     assert looked["mechanisms"][0]["name"] == "duchi"
     assert len(admin.campaigns()) == 1

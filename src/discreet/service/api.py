@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Query, Request
-from fastapi.responses import PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
 from discreet import __version__
 from discreet.errors import DiscreetError
@@ -24,12 +24,11 @@ from discreet.service.bodies import (
 )
 from discreet.service.errors import Conflict, Refused
 from discreet.service.exports import FORMATS, answer_file, export
-from discreet.service.gate import answer
+from discreet.service.gate import CLIENT, answer
 from discreet.service.openapi import responses
 from discreet.service.people import for_owners
 from discreet.service.results import Withheld, early, plain
 from discreet.service.runtime import Service
-from discreet.service.writer import STATUSES
 
 Json = dict[str, Any]
 _PLAN_ERRORS = (TypeError, ArithmeticError, RecursionError, LookupError, MemoryError, ValueError)
@@ -48,16 +47,33 @@ def add_endpoints(app: FastAPI, service: Service) -> None:
 def operations(app: FastAPI, service: Service) -> None:
     """Add what operators and monitors call."""
 
+    @app.head("/health", include_in_schema=False)
     @app.get("/health", tags=["operations"], responses=responses())
     def health() -> Json:
-        """Return whether the store responds: the status is ok or degraded."""
-        well = service.store.is_well() and service.writer.is_alive()
-        return {"status": "ok" if well else "degraded", "version": __version__, "waiting": service.writer.waiting}
+        """Return whether reports can be stored now: the status is ok, or degraded with the reason."""
+        problem = service.health.problem()
+        found = {"status": "degraded" if problem else "ok", "version": __version__, "waiting": service.writer.waiting}
+        return found | ({"reason": problem} if problem else {})
+
+    @app.head("/health/live", include_in_schema=False)
+    @app.get("/health/live", tags=["operations"], responses=responses())
+    async def live() -> Json:
+        """Return 200 as long as the process answers; restart it if it does not."""
+        return {"status": "ok"}
+
+    @app.head("/health/ready", include_in_schema=False)
+    @app.get("/health/ready", tags=["operations"], response_model=Json, responses=responses(503))
+    def ready() -> Response:
+        """Return 200 if a report could be stored now, otherwise 503 and the reason; it is tried with a write."""
+        problem = service.health.problem()
+        if problem:
+            return JSONResponse({"error": problem}, 503, {"Retry-After": "5"})
+        return JSONResponse({"status": "ok"})
 
     @app.get("/metrics", tags=["operations"], response_class=PlainTextResponse, responses=responses())
     def metrics() -> str:
-        """Return this worker's counters in Prometheus' text format."""
-        return service.metrics.text(STATUSES, service.writer.waiting, service.store.is_well())
+        """Return the counters of all workers in Prometheus' text format."""
+        return service.board.text(service.samples())
 
 
 def for_people(app: FastAPI, service: Service) -> None:
@@ -98,7 +114,7 @@ def for_people(app: FastAPI, service: Service) -> None:
         return {"ids": campaigns.issue(bytes.fromhex(identifier), wanted.count)}
 
     @app.post("/api/campaigns/{identifier}/reports", tags=["people"], responses=responses(404))
-    async def reports(identifier: Identifier, upload: JsonUpload) -> Response:
+    async def reports(identifier: Identifier, upload: JsonUpload, request: Request) -> Response:
         """Accept reports as JSON, as an alternative to the binary upload. Returns the outcome for each."""
         widths = {len(one.report) // 2 for one in upload.reports}
         if len(widths) != 1:
@@ -106,7 +122,8 @@ def for_people(app: FastAPI, service: Service) -> None:
         entries = bytes.fromhex("".join(one.id + one.report for one in upload.reports))
         read = Upload(bytes.fromhex(identifier), upload.round, widths.pop(), entries)
         service.metrics.uploads += 1
-        return Response(answer(await service.writer.submit(read)), media_type="application/json")
+        codes = await service.writer.submit(read, request.scope.get(CLIENT, ""))
+        return Response(answer(codes), media_type="application/json")
 
 
 def for_administrators(app: FastAPI, service: Service) -> None:

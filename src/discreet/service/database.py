@@ -4,7 +4,9 @@ What is deleted is gone: SQLite overwrites it, and its log of changes is emptied
 waits for ever: a lock, a statement and a free connection are waited for as long as the parameters say.
 """
 
+import logging
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,13 +16,14 @@ from typing import Any, Self
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from discreet.errors import DiscreetError
 from discreet.service.errors import StoreBusy
 from discreet.service.hanging import hang_up_after
 
+_log = logging.getLogger("discreet.service")
 NEWEST = "0005"
 """The newest version among `migrations`."""
 _BACKENDS = ("sqlite", "postgresql")
@@ -118,12 +121,10 @@ class Database:
                 yield connection
         except PoolTimeout as error:
             raise StoreBusy(_NO_CONNECTION) from error
-        except OperationalError as error:
+        except (IntegrityError, DataError):
+            raise  # what we wrote was wrong, not the database
+        except (DBAPIError, sqlite3.Error) as error:
             raise StoreBusy(f"the store cannot write now: {_reason(error)}") from error
-        except DBAPIError as error:
-            if not error.connection_invalidated:
-                raise
-            raise StoreBusy(f"the connection to the store was lost: {_reason(error)}") from error
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -133,17 +134,13 @@ class Database:
                 yield connection
         except PoolTimeout as error:
             raise StoreBusy(_NO_CONNECTION) from error
-        except OperationalError as error:
+        except (DBAPIError, sqlite3.Error) as error:
             raise StoreBusy(f"the store cannot be read now: {_reason(error)}") from error
 
-    def is_well(self) -> bool:
-        """Whether the database responds."""
-        try:
-            with self.read() as connection:
-                connection.execute(sa.select(1))
-        except (StoreBusy, DBAPIError):
-            return False
-        return True
+    def try_to_write(self) -> None:
+        """Write something durably that changes nothing; raise `StoreBusy` if that is not possible."""
+        with self.write() as connection:
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = version_num")
 
     def empty_log(self) -> bool:
         """Move SQLite's log of changes into the database file and empty it; return whether nobody was in the way.
@@ -185,8 +182,26 @@ def _keep_private(path: str) -> None:
                 os.chmod(name, 0o600)
 
 
-def _reason(error: DBAPIError) -> str:
-    return str(error.orig).strip().splitlines()[0] if error.orig else type(error).__name__
+_REASONS = {
+    r"\block|deadlock|\bbusy": "it is locked",
+    r"read.?only": "it is read-only",
+    r"permission denied|privilege|not authorized": "it refuses this right to the collector",
+    r"disk.*full|full.*disk|no space|disk quota|out of memory|too large": "its disk is full",
+    r"malformed|not a database|corrupt|invalid page": "it is damaged",
+    r"disk i/o|unable to open": "its disk cannot be used",
+    r"does not exist|no such (table|column)": "it lacks a table",
+    r"timeout|timed out|canceling statement": "it did not answer in time",
+    r"too many (clients|connections)|remaining connection slots": "it has no connection left",
+}
+"""What databases say, and what clients are told: never a host, a file or a name. The log has the whole sentence."""
+
+
+def _reason(error: DBAPIError | sqlite3.Error) -> str:
+    """Return why a database failed, in words that are fit for strangers; log the rest."""
+    said = str(error.orig if isinstance(error, DBAPIError) else error).strip()
+    found = next((words for pattern, words in _REASONS.items() if re.search(pattern, said, re.I)), None)
+    _log.warning("the database failed: %s", said.splitlines()[0] if said else type(error).__name__)
+    return found or "it cannot be reached"
 
 
 def _sqlite(url: sa.URL, lock_seconds: float) -> Engine:

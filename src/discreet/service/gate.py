@@ -6,6 +6,7 @@ security headers to every response. A binary upload goes from here straight to t
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -26,6 +27,8 @@ Application = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None
 
 UPLOAD_PATH = "/api/reports"
 RETRY_SECONDS = b"1"
+CLIENT = "discreet.client"
+"""Where a scope holds what the limits take for one client."""
 PEER = "discreet.peer"
 """Where a scope holds the address at the other end of the connection, if our own protocol has read the request."""
 _CALL = 0.25
@@ -60,16 +63,18 @@ class Gate:
             await self.app(scope, receive, send)
             return
         uploads = scope["path"] == UPLOAD_PATH and scope["method"] == "POST"
+        send = self._timed(send, _kind(scope["method"], scope["path"]))
+        scope[CLIENT] = client = self.client(scope)
         try:
             headers = dict(scope["headers"])
             cost = _cost(scope["method"], scope["path"])
-            if cost and not self.limit.allows(self.client(scope), cost):
+            if cost and not self.limit.allows(client, cost):
                 raise Refused(429, "too many requests from this address; try again in a moment")
             self._check_headers(headers, uploads)
             body = await self._body(headers, receive)
             if uploads:
                 self.metrics.uploads += 1
-                codes = await self.take(read_upload(body))
+                codes = await self.take(read_upload(body), client)
                 await _send(send, 200, answer(codes))
                 return
         except (Refused, WireError, StoreBusy) as error:
@@ -91,9 +96,23 @@ class Gate:
         peer = peer or scope.get("client") or ("",)
         return network(client_address(peer[0], forwarded, self.settings.behind_proxy))
 
-    async def take(self, upload: Upload) -> Codes:
+    async def take(self, upload: Upload, client: str) -> Codes:
         """Store an upload; return when it is durable."""
-        return await self.writer.submit(upload)
+        return await self.writer.submit(upload, client)
+
+    def _timed(self, send: Send, kind: str) -> Send:
+        """Count a request when its response is complete."""
+        started, status = time.perf_counter(), 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            elif message["type"] == "http.response.body" and not message.get("more_body"):
+                self.metrics.observe_request(kind, status, time.perf_counter() - started)
+            await send(message)
+
+        return sending
 
     def _check_headers(self, headers: dict[bytes, bytes], uploads: bool) -> None:
         encoding = headers.get(b"content-encoding", b"identity").strip().lower()
@@ -137,6 +156,25 @@ class Gate:
         if message["type"] == "http.disconnect":
             raise ConnectionResetError
         return message
+
+
+def _kind(method: str, path: str) -> str:
+    """Return what kind of request it is, for the counters: few kinds, and nothing of what was asked.
+
+    Examples
+    --------
+    >>> _kind("POST", "/api/reports"), _kind("GET", "/c/0a"), _kind("GET", "/api/campaigns/0a/estimate")
+    ('upload', 'page', 'api')
+    """
+    if _cost(method, path) == 1.0:
+        return "upload"
+    if method == "POST" and path.endswith("/ask"):
+        return "ask"
+    if path.startswith("/static/"):
+        return "file"
+    if path.startswith(("/health", "/metrics")):
+        return "monitor"
+    return "api" if path.startswith(("/api/", "/pages/")) else "page"
 
 
 def _cost(method: str, path: str) -> float:

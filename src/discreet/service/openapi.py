@@ -18,6 +18,7 @@ _MEANING = {
     413: "The body is too large.",
     415: "The body is compressed or has another type.",
     422: "A field is wrong; the message says which.",
+    503: "Reports cannot be stored now; the message says why.",
     429: "Too many requests, or the store cannot write now. Nothing was stored: try again.",
 }
 _ERROR = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}}

@@ -14,13 +14,16 @@ from discreet.errors import DiscreetError
 from discreet.service.campaigns import Campaigns
 from discreet.service.connections import STATE, Connections
 from discreet.service.events import Changes
-from discreet.service.metrics import Metrics
+from discreet.service.health import Health
+from discreet.service.metrics import Board, Metrics, Sample
 from discreet.service.results import Results
 from discreet.service.settings import Settings
 from discreet.service.store import Store
-from discreet.service.writer import Writer
+from discreet.service.writer import STATUSES, Writer
 
 _log = logging.getLogger("discreet.service")
+_PUBLISH_SECONDS = 1.0
+"""How often workers share their counters."""
 
 
 class Service:
@@ -31,6 +34,8 @@ class Service:
         self.campaigns, self.results, self.metrics = Campaigns(store, settings), Results(store), Metrics()
         self.writer = Writer(store, settings, self.metrics, self.round_is_full)
         self.changes = Changes(lambda: self.store.versions(settings.today()), settings.look_seconds)
+        self.health, self.board = Health(store, self.writer), Board(settings.metrics_folder)
+        self.connections = Connections(settings)
         self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="discreet-rounds")
         self._closing: set[bytes] = set()
         self._lock = threading.Lock()
@@ -63,15 +68,30 @@ class Service:
         """Run the writer and the calendar as long as the application runs."""
         self.writer.start()
         ending = asyncio.Event()
-        ticking = asyncio.create_task(self._tick(ending))
+        tasks = [asyncio.create_task(work(ending)) for work in (self._tick, self._publish)]
         with self.changes.ended_by_signals():
-            yield {STATE: Connections(self.settings)}
+            yield {STATE: self.connections}
         ending.set()
-        await ticking  # its thread has a connection to the database, which is closed below
+        await asyncio.gather(*tasks)  # their threads have a connection to the database, which is closed below
         await self.changes.close()
         await asyncio.to_thread(self.writer.stop)
         self._background.shutdown(wait=True)
         await asyncio.to_thread(self.store.close)
+
+    def samples(self) -> list[Sample]:
+        """Return this worker's counters."""
+        well = not self.health.problem()
+        return self.metrics.samples(STATUSES, self.writer.waiting, self.connections.count, well)
+
+    async def _publish(self, ending: asyncio.Event) -> None:
+        """Show this worker's counters to the others."""
+        while self.settings.metrics_folder and not ending.is_set():
+            try:
+                await asyncio.to_thread(lambda: self.board.publish(self.samples()))
+            except OSError as error:
+                _log.warning("counters could not be shared: %s", error)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(ending.wait(), _PUBLISH_SECONDS)
 
     async def _tick(self, ending: asyncio.Event) -> None:
         while not ending.is_set():

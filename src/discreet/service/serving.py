@@ -8,6 +8,7 @@ limits.
 import json
 import logging
 import os
+import tempfile
 from contextlib import suppress
 from typing import Any
 
@@ -36,10 +37,16 @@ def app_from_environment() -> FastAPI:
 
 def serve(configuration: Configuration) -> None:
     """Serve until interrupted. Nothing about clients is logged; leave TLS to a proxy."""
+    _open_more_files()
+    with tempfile.TemporaryDirectory(prefix="discreet-metrics-") as folder:
+        shared = {} if configuration.workers == 1 else {"metrics_folder": folder}
+        os.environ[_RESOLVED] = json.dumps(configuration.to_dict() | shared)
+        _run(configuration)
+
+
+def _run(configuration: Configuration) -> None:
     import uvicorn
 
-    os.environ[_RESOLVED] = json.dumps(configuration.to_dict())
-    _open_more_files()
     uvicorn.run(
         "discreet.service.serving:app_from_environment",
         factory=True,

@@ -65,6 +65,8 @@ class Settings:
         How many reports may wait for the store (429).
     group : int
         How many reports are stored in one commit at most.
+    metrics_folder : str
+        Where several workers share their counters; empty means that each knows its own only.
     today : callable
         Returns the current day, in UTC or in the time zone that is given; the collector uses no finer time.
     grace_days : int
@@ -89,6 +91,7 @@ class Settings:
     shutdown_seconds: float = 10.0
     max_waiting: int = 200_000
     group: int = 20_000
+    metrics_folder: str = ""
     today: Callable[..., datetime.date] = _today
     grace_days: int = 1
     tick_seconds: float = 10.0

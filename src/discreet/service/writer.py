@@ -42,6 +42,7 @@ class Waiting:
     """An upload and who waits for it."""
 
     upload: Upload
+    who: str
     future: "asyncio.Future[Codes]"
     loop: asyncio.AbstractEventLoop
 
@@ -178,23 +179,41 @@ class Writer(threading.Thread):
     def __init__(self, store: Store, settings: Settings, metrics: Metrics, on_full: Callable[[bytes], None]) -> None:
         super().__init__(name="discreet-writer", daemon=True)
         self.store, self.settings, self.metrics, self.on_full = store, settings, metrics, on_full
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: dict[str, deque[Waiting]] = {}  # by client, whose turn is next first
         self._reports = 0
+        self._shares: dict[str, int] = {}
         self._wake = threading.Condition()
         self._stopping = False
         self._memory = Memory()
+        self.failed_at: float | None = None
 
-    def submit(self, upload: Upload) -> "asyncio.Future[Codes]":
-        """Queue an upload; its future is done when its reports are durable."""
+    def submit(self, upload: Upload, who: str = "") -> "asyncio.Future[Codes]":
+        """Queue an upload; its future is done when its reports are durable.
+
+        Parameters
+        ----------
+        upload : Upload
+            What to store.
+        who : str
+            Which client sends it: clients take turns, and none may fill the queue alone.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Codes] = loop.create_future()
         with self._wake:
-            if self._stopping or self._reports + upload.n > max(self.settings.max_waiting, upload.n):
+            if self._stopping or not self._has_room(upload.n, self._shares.get(who, 0)):
                 raise StoreBusy("too many reports are waiting to be stored; try again in a moment")
-            self._waiting.append(Waiting(upload, future, loop))
+            self._waiting.setdefault(who, deque()).append(Waiting(upload, who, future, loop))
             self._reports += upload.n
+            self._shares[who] = self._shares.get(who, 0) + upload.n
             self._wake.notify()
         return future
+
+    def _has_room(self, n: int, share: int) -> bool:
+        """Whether a client that waits for so many reports may send more."""
+        most = self.settings.max_waiting
+        if not share and (not self._reports or n <= most // 100):
+            return self._reports + n <= max(most + most // 10, n)  # a place is kept for those who send little
+        return share + n <= max(most // 2, n if not share else 0) and self._reports + n <= most
 
     @property
     def waiting(self) -> int:
@@ -217,9 +236,11 @@ class Writer(threading.Thread):
             try:
                 outcomes, full = take(self.store, self.settings, [w.upload for w in group], self._memory)
                 results = list(outcomes)
+                self.failed_at = None
                 for campaign in full:
                     self.on_full(campaign)
             except Exception as error:
+                self.failed_at = time.monotonic()
                 if not isinstance(error, StoreBusy):
                     _log.exception("a group of %d uploads could not be stored", len(group))
                 results = [error] * len(group)
@@ -227,16 +248,31 @@ class Writer(threading.Thread):
             _answer(group, results)
 
     def _gather(self) -> list[Waiting]:
+        """Take the next group: one upload of each client in turn, as long as they fit."""
         group: list[Waiting] = []
         with self._wake:
             while not self._waiting and not self._stopping:
                 self._wake.wait()
-            size = 0
-            while self._waiting and (not group or size + self._waiting[0].upload.n <= self.settings.group):
-                group.append(self._waiting.popleft())
-                size += group[-1].upload.n
-            self._reports -= size
+            size, took = 0, True
+            while took:
+                took = False
+                for who in list(self._waiting):
+                    n = self._waiting[who][0].upload.n
+                    if group and size + n > self.settings.group:
+                        continue  # it is the first of the next group, or of a later one
+                    queue = self._waiting.pop(who)
+                    group.append(queue.popleft())
+                    size, took = size + n, True
+                    self._leave(who, n)
+                    if queue:
+                        self._waiting[who] = queue  # at the end
         return group
+
+    def _leave(self, who: str, n: int) -> None:
+        self._reports -= n
+        self._shares[who] -= n
+        if not self._shares[who]:
+            del self._shares[who]
 
 
 def _answer(group: list[Waiting], results: "list[Codes | BaseException]") -> None:
