@@ -85,6 +85,8 @@ def test_the_reference_variances_of_any_set():
         options, epsilon = int(key.split("/")[0]), float(key.split("/")[1])
         assert cube_variance(options, row["k"], row["t"], epsilon) == pytest.approx(row["n_variance"], rel=1e-9)
         assert cube_variance(options, 1, 1, epsilon) == pytest.approx(row["k=1"], rel=1e-9)
+        together = min((cube_variance(options, k, k, epsilon), k) for k in range(1, min(options, 10) + 1))
+        assert together == pytest.approx(tuple(row["k=t"]), rel=1e-9)
         if options <= 12:
             best = min(cube_variance(options, k, t, epsilon) for k in range(1, options + 1) for t in range(1, k + 1))
             assert best == pytest.approx(row["n_variance"], rel=1e-9)
@@ -106,11 +108,67 @@ def test_the_reference_variances_of_at_most_m_ticks():
         assert epsilon - 1e-9 < m.certificate.epsilon <= epsilon
         assert variance <= min(row["privset"], row["pad_and_sample_grr"], row["wheel"], row["unary"]) * (1 + 1e-9)
         share = most / options
+        sampled = [v for v, k, t in ranked(epsilon, options, most) if (k, t) == (1, 1)]
+        assert sampled == pytest.approx([row["pad_and_sample_grr"]], rel=1e-9)
         privset = min(v for v, _, t in ranked(epsilon, options, most) if t == 1)
         assert privset == pytest.approx(row["privset"], rel=1e-9)
         assert float(m.frequency_variance(share, 1)) == pytest.approx(
             (share * m.p * (1 - m.p) + (1 - share) * m.q * (1 - m.q)) / (m.p - m.q) ** 2
         )
+
+
+def noise(p, q, share):
+    """n x noise variance of an option's share, if people tick this share of the options."""
+    return (share * p * (1 - p) + (1 - share) * q * (1 - q)) / (p - q) ** 2
+
+
+def full_law(options, most, k, threshold, epsilon):
+    """p and q if everyone ticks exactly ``most``, so that no dummies are needed."""
+    rest, e = options - most, math.exp(epsilon)
+    weights = {i: e if i >= threshold else 1.0 for i in range(max(0, k - rest), min(most, k) + 1)}
+    total = sum(math.comb(most, i) * math.comb(rest, k - i) * w for i, w in weights.items())
+    p = sum(math.comb(most - 1, i - 1) * math.comb(rest, k - i) * w for i, w in weights.items() if i) / total
+    q = sum(math.comb(most, i) * math.comb(rest - 1, k - 1 - i) * w for i, w in weights.items() if k > i) / total
+    return p, q
+
+
+def independent_bits(options, most, epsilon, share):
+    """The least variance of independent bits, epsilon shared by all bits that may differ between two sets."""
+    both = min(most, options - most)
+    found = []
+    for p in np.linspace(0.02, 0.98, 481):
+        low, high = 1e-9, p
+        for _ in range(50):
+            q = (low + high) / 2
+            up, down = math.log(p / q), math.log((1 - q) / (1 - p))
+            low, high = (q, high) if both * (up + down) + (most - both) * max(up, down) > epsilon else (low, q)
+        found.append(noise(p, high, share))
+    return min(found)
+
+
+def test_the_reference_variances_of_other_ways_to_ask_for_sets():
+    """What the padded subset is compared with; none of them is offered."""
+    for key, row in REFERENCE["sets"].items():
+        options, most, epsilon = int(key.split("/")[0]), int(key.split("/")[1]), float(key.split("/")[2])
+        share, e = most / options, math.exp(epsilon)
+        designs = [(k, t) for k in range(1, options) for t in range(1, min(most, k) + 1)]
+        laws = [full_law(options, most, k, t, epsilon) for k, t in designs]
+        assert min(noise(p, q, share) for p, q in laws if p > q + 1e-12) == pytest.approx(row["everyone_ticks_m"])
+        places = np.linspace(1e-4, 1 / most - 1e-6, 20001)
+        wheel = noise(places * e / (most * places * e + 1 - most * places), places, share).min()
+        assert wheel == pytest.approx(row["wheel"], rel=1e-9)
+        assert independent_bits(options, most, epsilon, share) == pytest.approx(row["unary"], rel=1e-9)
+        one_of = options + most
+        subsets = [(k * e / (k * e + one_of - k), k) for k in range(1, one_of)]
+        found = []
+        for p, k in subsets:  # one of the ticks, or a dummy, by subset selection
+            q = (p * (k - 1) + (1 - p) * k) / (one_of - 1)
+            found.append(noise(p / most + q * (1 - 1 / most), q, share))
+        assert min(found) == pytest.approx(row["pad_and_sample_subset"], rel=1e-9)
+        cube = min(
+            cube_variance(options, k, t, epsilon) for k in range(1, min(options, 10) + 1) for t in range(1, k + 1)
+        )
+        assert cube >= row["cube"] * (1 - 1e-9)
 
 
 @pytest.mark.parametrize(

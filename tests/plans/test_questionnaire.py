@@ -72,6 +72,8 @@ def test_ten_questions_alike():
         size, epsilon = int(key.split("/")[0]), float(key.split("/")[1])
         assert 10 * subset_total(size, epsilon) == pytest.approx(row["one"], rel=1e-9)
         assert subset_total(size, epsilon / 10) == pytest.approx(row["all"], rel=1e-9)
+        parts = [(10 / m * subset_total(size, epsilon / m), m) for m in range(1, 11)]
+        assert min(parts) == pytest.approx(tuple(row["m_of_10"]), rel=1e-9)
         value, k, threshold = row["block"]
         if k > 1:
             p, q = ideal_laws(epsilon, (size,) * k, threshold)[0]
@@ -90,6 +92,22 @@ def expected(frequencies, p, q, n=10**9):
     return one_symbol(n * (q + (p - q) * f), p, q)
 
 
+def halves(first, second, epsilon):
+    """n x variance of a cell, if everyone answers both questions at half of epsilon and reports are multiplied."""
+
+    def square(size, is_there):
+        k, e = best_k(epsilon / 2, size), math.exp(epsilon / 2)
+        p = k * e / (k * e + size - k)
+        q = (p * (k - 1) + (1 - p) * k) / (size - 1)
+        seen = p if is_there else q
+        return (seen * (1 - q) ** 2 + (1 - seen) * q**2) / (p - q) ** 2
+
+    cell = 1 / (first * second)
+    weights = {(1, 1): cell, (1, 0): 1 / first - cell, (0, 1): 1 / second - cell}
+    weights[0, 0] = 1 - sum(weights.values())
+    return sum(w * square(first, i) * square(second, j) for (i, j), w in weights.items()) - cell**2
+
+
 def test_refusals_ratings_and_tables():
     for epsilon, row in REFERENCE["refusal"].items():
         e = float(epsilon)
@@ -97,6 +115,11 @@ def test_refusals_ratings_and_tables():
         for refused in (0.01, 0.05, 0.2, 0.5):
             found = number_variance(e, refusal=True, refused=refused)
             assert found == pytest.approx(row[f"refused {refused}"], rel=1e-6)
+        for refused in (0.05, 0.2):
+            shares = expected([(1 - refused) / 2] * 2 + [refused], *ideal_laws(e, (3,), 1)[0])
+            ratios = shares.ratios(np.array([[-1.0, 1, 0]]), np.array([0.0, 0, 1]))
+            three = float(ratios.errors[0]) ** 2 * shares.n
+            assert three == pytest.approx(row[f"three symbols, refused {refused}"], rel=1e-6)
     for key, row in REFERENCE["likert"].items():
         points, epsilon = int(key.split("/")[0]), float(key.split("/")[1])
         shares = expected(np.full(points, 1 / points), *ideal_laws(epsilon, (points,), 1)[0])
@@ -126,9 +149,13 @@ def test_refusals_ratings_and_tables():
         marginal = joint.shares(0)
         found = marginal.covariance[0, 0] * marginal.n
         assert found == pytest.approx(row["marginal from joint randomised response"], rel=1e-6)
+        cells = math.prod(sizes)
+        assert best_k(epsilon, cells) == row["joint k"]
+        assert subset_total(cells, epsilon) == pytest.approx(row["joint oracle"], rel=1e-9)
         if row["joint k"] == 1:
             cell = joint.pair(0, 1)
             assert cell.covariance[0, 0] * cell.n == pytest.approx(row["joint oracle"], rel=1e-6)
+        assert halves(*sizes, epsilon) == pytest.approx(row["halves of epsilon, product"], rel=1e-9)
 
 
 # -- designs ---------------------------------------------------------------------------------------------------

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from tests.service.running import call, one_hot_plan, reports_of, running
+from tests.service.surveys import people, survey
 
+from discreet.device.client import Collector, CollectorError
 from discreet.errors import WireError
 from discreet.messages.uploads import MEDIA_TYPE, read_upload
 from discreet.service import Settings, Store, create_app
@@ -107,10 +110,10 @@ def attempt(operation, collector, campaign: str, examples: int, seen: set[int]) 
     one()
 
 
-def openapi(path: str, examples: int) -> None:
+def openapi(path: str, examples: int, plan: Any = None, values: Any = (0, 1, 2)) -> None:
     with running(path, body_seconds=5.0) as collector:
-        campaign = collector.collector().create(one_hot_plan(5), "Open", minimum=1)
-        campaign.submit([0, 1, 2])
+        campaign = collector.collector().create(plan or one_hot_plan(5), "Open", minimum=1)
+        campaign.submit(list(values))
         schema = schemathesis.openapi.from_url(f"{collector.url}/openapi.json")
         seen: set[int] = set()
         for found in schema.get_all_operations():
@@ -120,6 +123,54 @@ def openapi(path: str, examples: int) -> None:
 
 def test_openapi(tmp_path):
     openapi(str(tmp_path / "c.db"), examples=8)
+
+
+def test_openapi_of_a_questionnaire(tmp_path):
+    openapi(str(tmp_path / "c.db"), examples=2, plan=survey(), values=people(30, seed=4))
+
+
+@pytest.mark.slow
+def test_openapi_of_a_questionnaire_at_length(tmp_path):
+    openapi(str(tmp_path / "c.db"), examples=100, plan=survey(), values=people(300, seed=4))
+
+
+HOSTILE: list[Any] = [
+    None, 7, "text", [], {}, [[]], [None], [{}], [{"kind": "choice"}], [{"kind": "choice", "name": 7}],
+    [{"kind": "choice", "name": "a", "options": 7}], [{"kind": "choice", "name": "a", "options": [[], {}]}],
+    [{"kind": "choice", "name": "a", "options": ["x"]}], [{"kind": "choice", "name": "a", "margin": "wide"}],
+    [{"kind": "choice", "name": "a", "margin": 1e-300}], [{"kind": "choice", "name": "a", "margin": 1e300}],
+    [{"kind": "choice", "name": "a", "when": "(" * 3000}], [{"kind": "choice", "name": "a", "when": 7}],
+    [{"kind": "choice", "name": "a", "when": "b = 1"}], [{"kind": "choice", "name": "a", "refusal": "yes"}],
+    [{"kind": "number", "name": "a"}, {"kind": "number", "name": "a"}], [{"kind": "number", "name": "a", "low": "x"}],
+    [{"kind": "number", "name": "a", "low": 0, "high": 1e308}], [{"kind": "number", "name": "a", "low": 1, "high": 0}],
+    [{"kind": "ticks", "name": "a", "options": ["x", "y"], "most": 3}],
+    [{"kind": "ticks", "name": "a", "options": "xy"}],
+    [{"kind": "ticks", "name": "a", "options": ["x", "y"], "together": "none"}], [{"kind": "magic", "name": "a"}],
+    [{"kind": "choice", "name": "a", "text": 7}], [{"kind": "choice", "name": "a", "extra": 1}],
+]  # fmt: skip
+
+
+def status_of(admin: Collector, path: str, body: Any) -> int:
+    try:
+        admin.request("POST", path, json.dumps(body).encode(), "application/json")
+    except CollectorError as error:
+        return error.status
+    return 200
+
+
+def test_hostile_questionnaires_are_refused_in_a_sentence(tmp_path):
+    with running(str(tmp_path / "c.db")) as collector:
+        admin = collector.collector()
+        for questions in HOSTILE:
+            plan = {"question": "questionnaire", "questions": questions, "epsilon": 1.0}
+            for path, body in (
+                ("/api/plan", {"plan": plan}),
+                ("/api/campaigns", {"plan": plan, "title": "Hostile"}),
+                ("/pages/survey", {"text": json.dumps(questions)}),
+                ("/pages/survey", {"text": json.dumps({"elements": questions})}),
+                ("/pages/advice", {"kind": "questionnaire", "questions": questions, "epsilon": 1, "people": 100}),
+            ):
+                assert status_of(admin, path, body) in (200, 201, 422), (path, questions)
 
 
 @pytest.mark.slow

@@ -2,14 +2,14 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.advice import advise
 from discreet.errors import DiscreetError
 from discreet.plans.questionnaire import Number, Questionnaire
 from discreet.plans.questionnaire.questions import Choice, Question, Ticks
-from discreet.plans.questionnaire.survey import read_survey
+from discreet.plans.questionnaire.survey import read_survey, read_text
 from discreet.service import charts
 from discreet.text import THIN_SPACE, thousands
 
@@ -27,7 +27,7 @@ def surveyed(given: Mapping[str, Any], epsilon: float, people: int) -> dict[str,
     >>> found["needed"], [row["name"] for row in found["rows"]]
     (4656, ['smokes', 'age'])
     """
-    plan = Questionnaire(read_survey(_questions(given)), epsilon, tables=_tables(given))
+    plan = Questionnaire(_read(read_survey, _questions(given)), epsilon, tables=_tables(given))
     needs, needed = plan.people_alone, plan.people
     first = plan.round([])
     assert first is not None
@@ -112,10 +112,20 @@ def _margin(question: Question, half: float) -> str:
     return f"{100 * half:.2g}\u202fpoints"
 
 
-def as_fields(questions: list[Question]) -> list[dict[str, Any]]:
-    """Return questions as the form edits them: kinds as people call them, margins of shares in points."""
+def _read(read: Callable[[Any], list[Question]], survey: Any) -> list[Question]:
+    """Read a survey; whatever is wrong with it is told in a sentence."""
+    try:
+        return read(survey)
+    except DiscreetError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise DiscreetError(f"this survey cannot be read: {error}"[:300]) from None
+
+
+def as_fields(text: str) -> list[dict[str, Any]]:
+    """Return a survey's questions as the form edits them: kinds as people call them, margins of shares in points."""
     found = []
-    for question in questions:
+    for question in _read(read_text, text):
         shared: dict[str, Any] = {"name": question.name, "text": question.text, "when": question.when or ""}
         shared["refusal"] = question.refusal is not False
         if isinstance(question, Number):
