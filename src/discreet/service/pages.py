@@ -70,7 +70,7 @@ def mount(app: FastAPI, service: Service) -> None:
     @app.get("/new", **hidden)
     def new() -> Response:
         """The form for a new campaign."""
-        return page("new.html", today=service.settings.today().isoformat())
+        return page("new.html")
 
     @app.get("/campaigns/{identifier}", **hidden)
     def campaign(identifier: Identifier) -> Response:

@@ -1,6 +1,7 @@
 // The form that edits a campaign, or starts a copy of it.
 import { $ } from "./dom.js";
 import { call, checked, send, showSignOut, signedIn } from "./session.js";
+import { fillZones } from "./zones.js";
 
 const form = $("edit");
 const { id, kind } = form.dataset;
@@ -15,6 +16,7 @@ async function begin() {
     const found = await (await checked(call(`/api/campaigns/${id}/progress`))).json();
     plan = found.plan;
     for (const name of [...TEXTS, "minimum"]) $(name).value = found[name];
+    fillZones(found.zone);
     $("public_results").checked = found.public_results;
     if (isCopy) {
       $("title").value = `${found.title} (copy)`.slice(0, 200);
@@ -31,7 +33,7 @@ async function begin() {
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
   const words = Object.fromEntries(TEXTS.map((name) => [name, $(name).value]));
-  const fields = { ...words, opens: $("opens").value || null, closes: $("closes").value || null, minimum: Number($("minimum").value), public_results: $("public_results").checked };
+  const fields = { ...words, zone: $("zone").value, opens: $("opens").value || null, closes: $("closes").value || null, minimum: Number($("minimum").value), public_results: $("public_results").checked };
   try {
     const more = isCopy ? { plan, admission: $("admission").value, participants: Number($("people").value) || null } : {};
     const path = isCopy ? "/api/campaigns" : `/api/campaigns/${id}`;

@@ -2,6 +2,7 @@
 import { listed, preview, startBuilder } from "./builder.js";
 import { $ } from "./dom.js";
 import { post, showSignOut, signedIn } from "./session.js";
+import { fillZones } from "./zones.js";
 import "./tips.js";
 
 const form = $("new");
@@ -59,9 +60,9 @@ form.addEventListener("submit", async (event) => {
   await advise();
   const plan = $("advised")?.dataset.plan;
   if (!plan) return;
-  const { title, question, minimum, people, admission, opens, closes, unit, consent, contact, language, origins, public_results: isPublic } = values();
+  const { title, question, minimum, people, admission, opens, closes, zone, unit, consent, contact, language, origins, public_results: isPublic } = values();
   const response = await post("/api/campaigns", {
-    plan: JSON.parse(plan), title, question, admission, unit, consent, contact, language,
+    plan: JSON.parse(plan), title, question, admission, zone, unit, consent, contact, language,
     minimum: Number(minimum), participants: Number(people), opens: opens || null, closes: closes || null, public_results: isPublic === "on",
     origins: String(origins ?? "").split(/\s+/).filter(Boolean),
   });
@@ -74,6 +75,7 @@ async function begin() {
   $("sides").hidden = true;
   await signedIn();
   $("sides").hidden = false;
+  fillZones();
   showSignOut();
   changed();
 }

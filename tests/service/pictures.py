@@ -1,0 +1,167 @@
+"""Screenshots of every page, made in a headless chromium: `python -m tests.service.pictures FOLDER`.
+
+Phone and desktop, light and dark, English, German and Arabic. docs/images keeps some of them as collector-*.png.
+"""
+
+import base64
+import datetime
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from tests.service.running import Running, running
+from tests.service.test_browser import FLAGS, answer, is_shown, press, screen, text, until
+
+import discreet as dc
+from discreet.service import schema
+
+PHONE, DESKTOP = (390, 844), (1280, 900)
+WAYS = ["By train or tram", "By car", "By bicycle", "On foot", "I work at home and do not commute"]
+WORDS = {
+    "en": ("Commuting", "How do you get to work?\nThink of last week.", WAYS),
+    "de": ("Arbeitsweg", "Wie kommen Sie zur Arbeit?\nDenken Sie an die letzte Woche.",
+           ["Mit Bahn oder Bus", "Mit dem Auto", "Mit dem Fahrrad", "Zu Fuß", "Ich arbeite zu Hause"]),
+    "ar": ("الطريق إلى العمل", "كيف تصل إلى عملك؟\nفكّر في الأسبوع الماضي.",
+           ["بالقطار أو الحافلة", "بالسيارة", "بالدراجة", "سيرًا على الأقدام", "أعمل من المنزل"]),
+}  # fmt: skip
+
+
+@contextmanager
+def chromium(folder: str) -> Iterator[Any]:
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or "chromium"
+    for flag in (*FLAGS, f"--user-data-dir={folder}/profile"):
+        options.add_argument(flag)
+    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    found.set_script_timeout(60)
+    try:
+        yield found
+    finally:
+        found.quit()
+
+
+class Camera:
+    """Takes pictures of pages in all appearances."""
+
+    def __init__(self, browser: Any, site: Running, folder: Path) -> None:
+        self.browser, self.site, self.folder = browser, site, folder
+
+    def take(self, name: str) -> None:
+        shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
+        (self.folder / f"collector-{name}.png").write_bytes(base64.b64decode(shot["data"]))
+
+    def page(self, path: str, ready: Any, name: str, looks: tuple[str, ...] = ("desktop", "phone", "dark")) -> None:
+        """Open a page of the dashboard and take it in each look."""
+        for look in looks:
+            screen(self.browser, *(PHONE if look == "phone" else DESKTOP), dark=look == "dark")
+            self.browser.get("about:blank")
+            self.browser.get(f"{self.site.url}{path}#token={self.site.token}")
+            until(self.browser, ready)
+            self.take(f"{name}-{look}")
+
+    def person(self, language: str, look: str, link: str, choice: str) -> None:
+        """Answer a question, with a picture of each step."""
+        screen(self.browser, *(DESKTOP if look == "desktop" else PHONE), dark=look == "dark")
+        self.browser.get(f"{self.site.url}/health")
+        self.browser.execute_script(
+            "localStorage.clear(); sessionStorage.setItem('discreet language', arguments[0])", language
+        )
+        self.browser.get(f"{self.site.url}{link}")
+        answer(self.browser, choice)
+        self.take(f"answer-{language}-{look}")
+        press(self.browser, "draw")
+        until(self.browser, is_shown("will"))
+        self.browser.execute_script("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        self.take(f"details-{language}-{look}")
+        press(self.browser, "send")
+        until(self.browser, lambda b: text(b, "sent") != "")
+        self.browser.execute_script("document.querySelectorAll('details').forEach((one) => (one.open = false))")
+        self.take(f"sent-{language}-{look}")
+
+
+def arrived(site: Running, campaign: str, days: int) -> None:
+    """Spread the reports of a campaign over some days."""
+    rounds, arrivals = schema.rounds.c, schema.arrivals
+    with site.store.write() as connection:
+        found = sa.select(rounds.id).where(rounds.campaign == bytes.fromhex(campaign))
+        number = connection.execute(found).scalars().first()
+        total = connection.execute(sa.select(sa.func.sum(arrivals.c.n)).where(arrivals.c.round == number)).scalar_one()
+        connection.execute(sa.delete(arrivals).where(arrivals.c.round == number))
+        parts = np.random.default_rng(3).multinomial(total, np.linspace(2, 1, days) / np.linspace(2, 1, days).sum())
+        for i, n in enumerate(parts.tolist()):
+            day = site.settings.today() - datetime.timedelta(days=days - i)
+            connection.execute(sa.insert(arrivals).values(round=number, day=day, worker=0, n=n))
+
+
+def main(folder: Path) -> None:
+    """Start a collector with some campaigns and photograph its pages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draws = np.random.default_rng(2)
+    with tempfile.TemporaryDirectory() as place, running(f"{place}/c.db") as site, chromium(place) as browser:
+        admin, camera = site.collector(), Camera(browser, site, folder)
+        camera.page("/", lambda b: "No campaigns yet" in text(b, "live"), "empty", ("desktop",))
+        whole = admin.create(
+            dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "Minutes to work", minimum=100, people=6000,
+            question="How many minutes does it take you to get to work?", unit="minutes", closes="2099-12-31",
+        )  # fmt: skip
+        whole.submit(np.clip(draws.gamma(3, 12, 5000), 0, 120))
+        arrived(site, whole.id, 24)
+        shares = {}
+        for code, (title, question, labels) in WORDS.items():
+            shares[code] = admin.create(
+                dc.Frequency(dc.Categories(labels), 1.0), title, question=question, minimum=100, language=code,
+                people=4000, contact="study@clinic.example",
+            )  # fmt: skip
+        shares["en"].submit(draws.choice(WAYS, 3000, p=[0.35, 0.3, 0.2, 0.1, 0.05]))
+        arrived(site, shares["en"].id, 12)
+        sums = [dc.Interval(0, 10)] * 3
+        several = admin.create(dc.Means(sums, 2.0, names=["sleep", "food", "work"]), "Wellbeing", minimum=100)
+        several.submit(np.clip(draws.normal([7, 6, 5], 2, (4000, 3)), 0, 10))
+        early = admin.create(
+            dc.Mean(dc.Interval(0, 24), 1.0, method="duchi"), "Sleep", minimum=200, admission="invited"
+        )
+        site.store.new_token("Ann Example", site.settings.today(), role="owner")
+        site.store.new_token(
+            "The board", site.settings.today(), role="viewer", campaign=bytes.fromhex(whole.id),
+            expires=site.settings.today() + datetime.timedelta(days=30),
+        )  # fmt: skip
+        camera.page("/", lambda b: "Wellbeing" in text(b, "live"), "campaigns")
+        shown = lambda b: text(b, "count") != ""  # noqa: E731
+        camera.page(f"/campaigns/{whole.id}", shown, "distribution")
+        camera.page(f"/campaigns/{shares['en'].id}", shown, "frequencies")
+        camera.page(f"/campaigns/{several.id}", shown, "means", ("desktop", "phone"))
+        camera.page(f"/campaigns/{early.id}", shown, "withheld", ("desktop", "phone"))
+        camera.page("/new", lambda b: "expect" in text(b, "advice"), "new")
+        camera.page(f"/campaigns/{whole.id}/edit", is_shown("edit"), "edit", ("desktop", "phone"))
+        camera.page(f"/campaigns/{whole.id}/report", lambda b: "certificate" in text(b, "live"), "report", ("desktop",))
+        camera.page("/people", lambda b: "The board" in text(b, "people"), "people", ("desktop", "phone"))
+        for action in ("qr", "delete", "results"):
+            camera.page(f"/campaigns/{whole.id}", shown, "distribution", ("desktop",))
+            browser.execute_script(f"document.querySelector('[data-action={action}]').click()")
+            until(browser, lambda b: b.execute_script("return document.getElementById('dialog').open"))
+            camera.take(f"dialog-{action}-desktop")
+        camera.page(f"/campaigns/{whole.id}", shown, "distribution", ("desktop",))
+        for code, look in (
+            ("en", "phone"),
+            ("en", "desktop"),
+            ("en", "dark"),
+            ("de", "phone"),
+            ("ar", "phone"),
+            ("ar", "dark"),
+        ):
+            camera.person(code, look, shares[code].progress()["link"], WORDS[code][2][0])
+        screen(browser, *PHONE)
+        browser.get(f"{site.url}/c/{'0' * 32}")
+        camera.take("missing-phone")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
