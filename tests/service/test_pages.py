@@ -49,7 +49,7 @@ def test_frames_are_free_of_data_and_of_strangers(site):
         assert "unsafe" not in served.policy()
         assert headers["referrer-policy"] == "no-referrer"
         assert "set-cookie" not in headers
-        assert "://" not in text
+        assert "://" not in text.replace("https://news.example", "")  # an example in the form
         assert not re.search(r"<script(?![^>]* src=\"(?:/|\.\./)static/bundle/)|\sstyle=|\son\w+=", text)
         assert text.count("<style>") == (1 if path == f"/c/{made.id}" else 0)
         assert "Secret title" not in text
