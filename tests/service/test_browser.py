@@ -144,7 +144,7 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
     screen(browser, 390, 844)
 
     def by_this_tab():
-        return [one for one in sent_by(browser) if "/pages/" not in one["url"]]  # the dashboard in the other one is live
+        return [one for one in sent_by(browser) if "/pages/" not in one["url"]]  # the other tab is live
 
     by_this_tab()
     browser.get(f"{site.url}/c/{campaign.id}")
