@@ -91,6 +91,39 @@ def test_too_few_people_are_asked_in_the_whole_interval():
     assert answer.details["reports_of_range"] == 45
 
 
+PARETO = 100 * (1 - (np.arange(20_000) + 0.5) / 20_000) ** -0.5
+"""Exponent 2 and mean 200, up to a thousand times the median."""
+
+
+def test_a_pareto_tail_is_added_and_labelled_as_an_assumption():
+    wide = dc.Interval(0, 1_000_000)
+    plain = dc.Mean(wide, epsilon=4, range="learn")
+    plan = dc.Mean(wide, epsilon=4, range="learn", tail="pareto")
+    assert "tail" not in plain.to_dict()
+    assert read_plan(json.loads(json.dumps(plan.to_dict()))).to_dict() == plan.to_dict()
+    clipped, whole = (dc.simulate(one, PARETO, seed=1, people=100_000) for one in (plain, plan))
+    tail = whole.details["tail"]
+    assert 1.6 < tail["index"] < 2.5
+    high = clipped.details["range"][1]
+    missing = PARETO.mean() - np.minimum(PARETO, high).mean()
+    assert 0.5 * missing < tail["added"] < 2 * missing
+    assert whole.value == clipped.value + tail["added"]
+    assert whole.interval == (clipped.interval[0], clipped.interval[1] + 2 * tail["added"])
+    assert whole.at(0.5).interval[1] == clipped.at(0.5).interval[1] + 2 * tail["added"]
+    assert any("is assumed to be Pareto with exponent" in sentence for sentence in whole.assumed)
+    assert not any("Pareto" in sentence for sentence in clipped.assumed)
+    assert pickle.loads(pickle.dumps(whole)).at(0.5).interval == whole.at(0.5).interval
+
+
+@pytest.mark.parametrize("move", [-1.0, -1e5], ids=["mirrored", "negative"])
+def test_values_that_are_not_positive_have_no_pareto_tail(move):
+    values = move + -EXPONENTIAL
+    plan = dc.Mean(dc.Interval(-1_000_000, 1_000_000), epsilon=2, range="learn", tail="pareto")
+    answer = dc.simulate(plan, values, seed=1, people=100_000)
+    assert "tail" not in answer.details
+    assert any("no Pareto tail was added" in sentence for sentence in answer.assumed)
+
+
 def test_near_finds_values_far_from_zero():
     values = 24_000 + np.linspace(-6, 6, 200)
     plan = dc.Mean(dc.Interval(0, 1_000_000), epsilon=1, range="learn", near=24_000)
@@ -147,6 +180,8 @@ def test_thresholds_of_a_row_are_read_from_their_column():
         (lambda: dc.Mean(dc.Interval(0, 1), 1, range="guess"), "range must be one of learn, not 'guess'"),
         (lambda: dc.Mean(dc.Interval(0, 1), 1, near=0.5), "near is where the search for a range is fine"),
         (lambda: dc.Mean(dc.Interval(0, 1), 1, range="learn", near=2), "near must lie in the interval"),
+        (lambda: dc.Mean(dc.Interval(0, 1), 1, tail="pareto"), "tail says what lies beyond a learnt range"),
+        (lambda: dc.Mean(dc.Interval(0, 1), 1, range="learn", tail="heavy"), "tail must be one of pareto, not 'heavy'"),
     ],
 )
 def test_bad_input_is_told_in_a_sentence(make, why):

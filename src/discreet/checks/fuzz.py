@@ -25,7 +25,7 @@ from discreet.mechanisms.shapes.table import Table
 from discreet.mechanisms.shapes.window import CategoricalWindow, NumericWindow, flat_window
 from discreet.messages.rounds import announce, write_round
 from discreet.plans.base import Channel, Round
-from discreet.plans.encoders import Attribute, Bucket, RangeEncoder, SquaredDeviation
+from discreet.plans.encoders import Answers, Attribute, Below, Bucket, RangeEncoder, SquaredDeviation
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.exact import TOTAL
 from discreet.wire import document_id
@@ -96,6 +96,9 @@ def channels() -> tuple[Channel, ...]:
     made += [(m, Bucket(WAGE, m.size)) for m in oracles]
     made += [(m, Categories([f"label {i}" for i in range(m.size)])) for m in oracles]
     made.append((oracles[1], Categories(["a", 2, 0.5, True, "é"])))
+    thresholds = ("41.5", "-7", "0", "100", "0.1", "9" * 300)  # outside the interval and beyond any value, too
+    made += [(oracles[0], Below(WAGE, text)) for text in thresholds]
+    made.append((oracles[0], Answers((1,), (Below(WAGE, "41.5"),))))
     return tuple(Channel(f"c{i}", m, encoder) for i, (m, encoder) in enumerate(made))
 
 
@@ -216,6 +219,26 @@ def _narrow(dice: Dice, document: dict[str, Any]) -> None:
         encoder["squared_deviation_from"] = dice.one([0, 1e200, 2.0**500, 2.0**499, -(2.0**500), 1e-200])
 
 
+_THRESHOLDS: list[Any] = [
+    *("41.5", "-41.5", "0", "0.5", "99.99999999999999999999", "9" * 301, "9" * 302, "9" * 400, "9" * 401),
+    *("0." + "0" * 397 + "1", "0." + "0" * 398 + "1", "-0", "0.0", "-0.0", "41.50", "041.5", "+41.5", " 41.5", "41.5\n"),
+    *("41,5", "4_1", ".5", "5.", "1e1", "1E1", "0x10", "\u0664\u0661", "--1", "-", "", "nan", "inf", "Infinity"),
+    *(41.5, 41, None, True, ["41.5"], {"threshold": "41.5"}),
+]  # fmt: skip
+"""Texts that some language reads as a number and another does not, or not as the same one."""
+
+
+def _threshold(dice: Dice, document: dict[str, Any]) -> None:
+    """Change what a value is compared with, in a channel that has such a thing."""
+    found = document.get("channels")
+    for one in found if isinstance(found, list) else []:
+        encoder = one.get("encoder") if isinstance(one, dict) else None
+        asked = encoder.get("encoders", [encoder]) if isinstance(encoder, dict) else []
+        for inner in asked if isinstance(asked, list) else []:
+            if isinstance(inner, dict) and "threshold" in inner:
+                inner["threshold"] = copy.deepcopy(dice.one(_THRESHOLDS))
+
+
 def _shift_weight(dice: Dice, document: dict[str, Any]) -> None:
     """Move weight from one report to another, or change a probability: a certificate that lies."""
     body = _channel(dice, document).get("mechanism")
@@ -253,6 +276,7 @@ _CHANGES: dict[str, Change] = {
     "another mechanism": _swap("mechanism"),
     "another size": _resize,
     "a narrow scale": _narrow,
+    "another threshold": _threshold,
     "shifted weight": _shift_weight,
     "another claim": _claim,
 }

@@ -43,6 +43,7 @@ from discreet.plans.options import check_choice, given
 from discreet.plans.quantile.counts import asks_thresholds, stages_of
 from discreet.plans.quantile.grid import Grid
 from discreet.plans.quantile.search import KNOWN, STRAIGHT, Asked, Search, next_thresholds, rank_error
+from discreet.plans.tail import TAILS, Tail, pareto_tail, with_tail
 from discreet.text import format_number
 
 DECILES = (0.1, 0.5, 0.9)
@@ -96,12 +97,15 @@ class Learnt:
         Why that is the whole interval; empty if it is a learnt range.
     below, above : (float, float)
         The share of people on each side of the range, and its standard error.
+    tail : Tail
+        What would lie above the range if tails were Pareto.
     """
 
     range: Interval
     whole: str
     below: tuple[float, float]
     above: tuple[float, float]
+    tail: Tail
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,8 @@ class Column:
         made = asked_in or (self.domain if whole else made)
         if asked_in is not None:
             whole = "" if asked_in != self.domain else whole or NOT_NARROWER
-        return Learnt(made, whole, *self._outside(asked, sorted(found), made))
+        tail = pareto_tail(middle, high, 1 - wanted[-1], made, self.domain)
+        return Learnt(made, whole, *self._outside(asked, sorted(found), made), tail)
 
     def weights(self, stages: Sequence[Asked]) -> list[float]:
         """Return how the people of a round are divided between the deciles: by their distance from the median."""
@@ -191,10 +196,19 @@ class LearntRange(Generic[A]):
         A guess of where values are, around which the search is fine; 0 unless given.
     is_row : bool
         Whether people hold rows of numbers.
+    tail : str, optional
+        "pareto": a mean is completed by what such a tail would hold above the range.
     """
 
-    def __init__(self, plan: Learner[A], domains: Sequence[Interval], near: float | None, is_row: bool = False) -> None:
-        self.plan, self.near = plan, near
+    def __init__(
+        self,
+        plan: Learner[A],
+        domains: Sequence[Interval],
+        near: float | None,
+        is_row: bool = False,
+        tail: str | None = None,
+    ) -> None:
+        self.plan, self.near, self.tail = plan, near, tail
         self.columns = [Column(domain, near, i if is_row else None) for i, domain in enumerate(domains)]
         for column in self.columns:
             column.grid  # noqa: B018  # a bad guess of where values are is told now
@@ -311,7 +325,8 @@ class LearntRange(Generic[A]):
                     f"if they all lay at the ends of {column.domain}, the mean could be from {shown[0]} to {shown[1]}"
                 )
         details["reports_of_range"] = count
-        return replace(made, n=made.n + count, assumed=(*made.assumed, *said), details=made.details | details)
+        told = replace(made, n=made.n + count, assumed=(*made.assumed, *said), details=made.details | details)
+        return told if self.tail is None or found.whole else cast(Told, with_tail(cast(NumberAnswer, told), found.tail))
 
     def _worst(self, value: float, domain: Interval, found: Learnt) -> list[float]:
         """Return the means if all who may lie outside the range lay at the ends of the interval."""
@@ -339,19 +354,23 @@ def range_for(
     return _rounded(low - reach * max(middle - low, least), high + reach * max(high - middle, least), domain)
 
 
-def check_learnt(wanted: object, near: object) -> bool:
+def check_learnt(wanted: object, near: object, tail: object = None) -> bool:
     """Return whether a range is to be learnt, or refuse what is neither that nor nothing."""
     if wanted is None:
         if near is not None:
             raise DiscreetError("near is where the search for a range is fine; give range='learn' too")
+        if tail is not None:
+            raise DiscreetError("tail says what lies beyond a learnt range; give range='learn' too")
         return False
     check_choice("range", wanted, ("learn",))
+    if tail is not None:
+        check_choice("tail", tail, TAILS)
     return True
 
 
 def learnt_arguments(learnt: LearntRange[Any] | None) -> dict[str, Any]:
     """Return the options of a plan that say that its range is learnt."""
-    return {} if learnt is None else {"range": "learn"} | given(near=learnt.near)
+    return {} if learnt is None else {"range": "learn"} | given(near=learnt.near, tail=learnt.tail)
 
 
 def _asked_range(history: History, column: Column) -> Interval | None:

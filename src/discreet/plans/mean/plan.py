@@ -57,6 +57,9 @@ class Mean(Plan[NumberAnswer]):
         the answer says how many people that may be.
     near : float, optional
         With ``range="learn"``, a guess of where most values are if they are far from 0.
+    tail : str, optional
+        With ``range="learn"``, "pareto" adds what lies above the range if positive values have a Pareto tail there, and
+        widens the interval by as much. It is an assumption that no report can confirm; the answer says so.
     outputs, corrected, plateau, positions, steps, b, ratio, prior, sigma, q : optional
         Of the mechanism that the method names; see `discreet.mechanism`.
 
@@ -85,6 +88,7 @@ class Mean(Plan[NumberAnswer]):
         reuse: bool | None = None,
         range: str | None = None,
         near: float | None = None,
+        tail: str | None = None,
         outputs: int | None = None,
         corrected: bool | None = None,
         plateau: bool | None = None,
@@ -107,7 +111,7 @@ class Mean(Plan[NumberAnswer]):
         self.adaptive = (
             Adaptive(domain, self.epsilon, **ADAPTIVE[self.method] | self._options) if self.method in ADAPTIVE else None
         )
-        self.learnt = LearntRange(self, [domain], near) if check_learnt(range, near) else None
+        self.learnt = LearntRange(self, [domain], near, tail=tail) if check_learnt(range, near, tail) else None
 
     @property
     def mechanism(self) -> str | None:

@@ -5,12 +5,15 @@ and F[last] = 1 are known, and the q-quantile is the smallest g with F[g] >= q. 
 asked and answered.
 
 1. The window runs from the largest threshold where F < q is certain to the smallest where F >= q is (3.5 standard
-   errors of the fit). It is narrowed twice after each round, with the answers up to then: the narrower it is, the
-   straighter F, and the more neighbours tell.
-2. New thresholds are the quantiles of P(quantile <= g) = Phi((F(g) - q) / (1.3 s)), a tenth of them even in the window:
-   further out than the fit's own doubt, which is free where F is straight and safe where the fit is wrong.
+   errors of the isotonic fit). It is narrowed twice after each round, with the answers up to then: the narrower it is,
+   the straighter F, and the more neighbours tell. What is left out never comes back, so that this fit does not prefer
+   straight lines: through a few thin thresholds in a wide window, F may be curved and a straight line sure of nonsense.
+2. New thresholds are the quantiles of P(quantile <= g) = Phi((F(g) - q) / (1.3 s)), from 5 % to 95 % and a tenth of
+   them even in the window: further out than the fit's own doubt, which is free where F is straight, safe where the fit
+   is wrong, and where the ends of the interval will be.
 3. The answer is where the isotonic fit crosses q. The ends of its interval are thresholds that were asked, since
-   between two of them there may be a heap, and the fit behind them is wary of heaps.
+   between two of them there may be a heap, and the fit behind them is wary of heaps; a nearly straight fit counts if it
+   is 2.3 times as sure.
 """
 
 import math
@@ -30,14 +33,18 @@ SPREAD = 1.3
 """How much further than the fit's own doubt thresholds are spread."""
 EVEN = 0.1
 """Part of the thresholds that are spread evenly in the window, whatever the fit says."""
+EDGE = 0.05
+"""Chance that the quantile lies beyond the outermost threshold: far enough out for the ends of the interval."""
 STRAIGHT = 0.25
 """How likely a rougher curve is beforehand, relative to the next straighter one, within a window."""
 CURVED = 1.0
 """The same over the whole interval, where F is curved."""
 LEAST_POINTS = 4
 """Thresholds on which a nearly straight line can lie by itself."""
-WARY = 2.0
+WARY = 3.0
 """The same for intervals: heaps are likely unless the answers show none."""
+SURER = 2.3
+"""How many times as many standard errors of a nearly straight fit end an interval too, where a wary one is unsure."""
 FEW_POINTS = 300
 """Positions at which the fit is looked at."""
 SEARCH = 1.3
@@ -104,7 +111,7 @@ class Search:
         for stage in stages:
             self.asked = stage
             for _ in range(2):
-                self.start, self.end = self._outer(SURE, None)
+                self.start, self.end = self._outer(SURE, CURVED)
 
     def fitted(self, at: Counts, preference: float | None = None) -> Fitted:
         """Return F at positions, fitted to the answers in the window."""
@@ -125,13 +132,15 @@ class Search:
                 x, shares, variances = np.r_[x, self.grid.last], np.r_[shares, 1.0], np.r_[variances, KNOWN]
         return fit_cumulative(self.grid.place(x), shares, variances, self.grid.place(at), preference)
 
-    def _outer(self, deviations: float, preference: float | None) -> tuple[int, int]:
+    def _outer(self, deviations: float, preference: float) -> tuple[int, int]:
         """Return the asked positions around q of which F < q and F >= q can be said with so many standard errors."""
         x = self.asked.positions
         x = x[(x >= self.start) & (x <= self.end)]
         if not x.size:
             return self.start, self.end
         mean, deviation, _ = self.fitted(x, preference)
+        # One threshold of many that seems to be beyond q by chance is contradicted by those further out.
+        mean = isotonic(mean, 1 / np.square(np.maximum(deviation, 1e-9)))
         below, above = x[mean + deviations * deviation < self.q], x[mean - deviations * deviation >= self.q]
         start = int(below.max()) if below.size else self.start
         above = above[above > start]
@@ -158,7 +167,7 @@ class Search:
         place = self.grid.place(points)
         chance = (1 - EVEN) * (chance - chance[0]) / max(chance[-1] - chance[0], 1e-12)
         chance += EVEN * (place - place[0]) / (place[-1] - place[0])
-        wanted = (np.arange(count) + 0.5) / count
+        wanted = np.linspace(EDGE, 1 - EDGE, count)
         return np.unique(points[np.minimum(np.searchsorted(chance, wanted), points.size - 1)])
 
     def found(self) -> Found:
@@ -175,8 +184,10 @@ class Search:
 
     def interval(self, level: float) -> tuple[int, int]:
         """Return the interval of the quantile: from above the last threshold below it to the first that is not."""
-        low, high = self._outer(NormalDist().inv_cdf(0.5 + level / 2), self.wary)
-        return low + 1, high
+        deviations = NormalDist().inv_cdf(0.5 + level / 2)
+        ends = [self._outer(deviations, self.wary), self._outer(SURER * deviations, STRAIGHT)]
+        low, high = max(low for low, _ in ends), min(high for _, high in ends)
+        return low + 1, max(high, low + 1)
 
 
 def first_thresholds(grid: Grid, count: int) -> Counts:
