@@ -222,8 +222,8 @@ def _narrow(dice: Dice, document: dict[str, Any]) -> None:
 _THRESHOLDS: list[Any] = [
     *("41.5", "-41.5", "0", "0.5", "99.99999999999999999999", "9" * 301, "9" * 302, "9" * 400, "9" * 401),
     *("0." + "0" * 397 + "1", "0." + "0" * 398 + "1", "-0", "0.0", "-0.0", "41.50", "041.5", "+41.5", " 41.5"),
-    *("41.5\n", "41,5", "4_1", ".5", "5.", "1e1", "1E1", "0x10", "\u0664\u0661", "--1", "-", "", "nan", "inf", "Infinity"),
-    *(41.5, 41, None, True, ["41.5"], {"threshold": "41.5"}),
+    *("41.5\n", "41,5", "4_1", ".5", "5.", "1e1", "1E1", "0x10", "\u0664\u0661", "--1", "-", "", "nan", "inf"),
+    *("Infinity", 41.5, 41, None, True, ["41.5"], {"threshold": "41.5"}),
 ]  # fmt: skip
 """Texts that some language reads as a number and another does not, or not as the same one."""
 
