@@ -84,3 +84,41 @@ def test_operations(collector):
     looked = admin.post("/api/plan", {"plan": MEAN})
     assert looked["mechanisms"][0]["name"] == "duchi"
     assert len(admin.campaigns()) == 1
+
+
+def test_answers_have_the_shapes_of_the_openapi_document(collector):
+    jsonschema = pytest.importorskip("jsonschema_rs")
+    admin = collector.collector()
+    document = admin.get("/openapi.json")
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    made = admin.post("/api/campaigns", {"plan": MEAN | {"epsilon": 6}, "title": "Shapes", "minimum": 1})
+    path = f"/api/campaigns/{made['id']}"
+    found = {
+        ("/api/campaigns", "post"): made,
+        ("/health", "get"): admin.get("/health"),
+        ("/health/live", "get"): admin.get("/health/live"),
+        ("/health/ready", "get"): admin.get("/health/ready"),
+        ("/api/plan", "post"): admin.post("/api/plan", {"plan": MEAN}),
+        ("/api/tokens", "post"): admin.post("/api/tokens", {"name": "x"}),
+        ("/api/campaigns/{identifier}/ask", "post"): admin.post(f"{path}/ask", {"id": True}),
+        ("/api/campaigns/{identifier}/ids", "post"): admin.post(f"{path}/ids", {"count": 2}),
+    }
+    assert "above what devices allow" in made["warnings"][0]
+    admin.campaign(made["id"]).submit([1.0, 2.0])
+    for name in ("", "/rounds", "/progress", "/estimate", "/tally", "/fit"):
+        found[f"/api/campaigns/{{identifier}}{name}", "get"] = admin.get(path + name)
+    for (route, method), answer in found.items():
+        operation = document["paths"][route][method]
+        described = next(one for code, one in operation["responses"].items() if code in ("200", "201"))
+        schema = described["content"]["application/json"]["schema"]
+        assert schema["$ref"].startswith("#/components/schemas/"), route
+        jsonschema.validator_for(schema | {"components": document["components"]}).validate(answer)
+        assert ("security" in operation) == ("401" in operation["responses"])
+        assert "authorization" not in [one["name"] for one in operation.get("parameters", [])]
+
+
+def test_no_cell_of_an_export_is_a_formula():
+    from discreet.service.exports import _csv
+
+    block = {"round": [1], "channel": ["=1+1"], "id": ["0a"], "report": ["+a"]}
+    assert b"".join(_csv(iter([block]))) == b"round,channel,id,report\r\n1,'=1+1,0a,'+a\r\n"

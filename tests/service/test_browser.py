@@ -22,6 +22,7 @@ import discreet as dc
 from discreet.messages.uploads import read_upload
 from discreet.service import files, schema, served
 from discreet.service.campaigns import document_of
+from discreet.service.cautions import DEVICE_LIMIT
 from discreet.service.limits import RateLimit
 
 HOW = (
@@ -791,3 +792,29 @@ def test_an_invitation_that_was_used_elsewhere_is_not_told_as_counted(site, brow
     until(browser, lambda b: "This invitation was used before" in text(b, "sent"))
     assert text(browser, "will-title") == "Not counted"
     assert campaign.progress()["n"] == 1
+
+
+def test_several_numbers_are_asked_by_their_names(site, browser):
+    domains = [dc.Interval(0, 1), dc.Interval(0, 120)]
+    plan = dc.Means(domains, 2.0, method="duchi", answers=2, names=["Share of sugar", "Minutes on foot"])
+    campaign = site.collector().create(plan, "Named", minimum=1)
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, is_shown("form"))
+    asked = "return [...document.querySelectorAll('#field .part')].map((one) => one.textContent)"
+    assert browser.execute_script(asked) == ["Share of sugar", "Minutes on foot"]
+
+
+def test_the_form_warns_above_what_devices_allow(site, browser):
+    screen(browser, 1280, 900)
+    browser.get(f"{site.url}/new#token={site.token}")
+    until(browser, lambda b: "expect the mean within" in text(b, "advice"))
+    for epsilon, said in (("6", "above what devices allow by themselves"), ("1", "4 times before it asks its owner")):
+        browser.execute_script(
+            """const slider = document.getElementById("epsilon");
+            slider.value = arguments[0];
+            slider.dispatchEvent(new Event("input", { bubbles: true }));""",
+            epsilon,
+        )
+        until(browser, lambda b, said=said: said in text(b, "advice"))
+    default = re.search(r"DEFAULT_LIMIT = ([0-9.]+);", served.modules()["budget.js"].decode())
+    assert float(default[1]) == DEVICE_LIMIT

@@ -82,6 +82,9 @@ def start(
         made = collector.create(values, title, **fields)
         progress = made.progress()
         show(progress, url, as_json)
+        if not as_json:
+            for one in collector.post("/api/plan", {"plan": progress["plan"]}).get("warnings", []):
+                console().print(f"[yellow]Note:[/yellow] {one}")
     if not as_json and (hint := second_round_hint(progress["plan"], expected)) is not None:
         console().print(f"[dim]{hint}[/dim]")
 
@@ -115,8 +118,9 @@ def list_all(url: Url = HERE, token: Token = None, as_json: Json = False) -> Non
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name in ("Id", "Title", "State", "Method"):
-        table.add_column(name)
+    table.add_column("Id", no_wrap=True, min_width=32)  # it is copied into other commands
+    for name in ("Title", "State", "Method"):
+        table.add_column(name, overflow="fold")
     for name in ("ε", "Reports"):
         table.add_column(name, justify="right")
     for one in found:

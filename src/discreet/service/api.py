@@ -22,6 +22,7 @@ from discreet.service.bodies import (
     Some,
     Tickets,
 )
+from discreet.service.cautions import cautions
 from discreet.service.errors import Conflict, Refused
 from discreet.service.exports import FORMATS, answer_file, export
 from discreet.service.gate import CLIENT, answer
@@ -144,7 +145,8 @@ def for_administrators(app: FastAPI, service: Service) -> None:
         except _PLAN_ERRORS as error:
             raise _plan_error(error) from error
         note(who, "started", identifier, new.title)
-        return campaigns.progress(identifier)
+        progress = campaigns.progress(identifier)
+        return progress | {"warnings": cautions(progress["epsilon"])}
 
     @app.post("/api/plan", responses=responses(401, 403), **guarded)
     def look_at_plan(given: PlanOnly, who: Viewer) -> Json:
@@ -156,7 +158,8 @@ def for_administrators(app: FastAPI, service: Service) -> None:
             document = None if first is None else write_round(first)
         except _PLAN_ERRORS as error:
             raise _plan_error(error) from error
-        return {"plan": plain(plan.to_dict()), "round": document, "mechanisms": plain(described)}
+        found = {"plan": plain(plan.to_dict()), "round": document, "mechanisms": plain(described)}
+        return found | {"warnings": cautions(plan.epsilon)}
 
     @app.patch("/api/campaigns/{identifier}", responses=responses(401, 403, 404), **guarded)
     def change(identifier: Identifier, changes: CampaignChange, who: Editor) -> Json:

@@ -106,7 +106,8 @@ def _csv(found: Iterator[dict[str, list[Any]]]) -> Iterator[bytes]:
     yield (",".join(COLUMNS) + "\r\n").encode()
     for block in found:
         text = io.StringIO()
-        csv.writer(text).writerows(zip(*(block[column] for column in COLUMNS), strict=True))
+        rows = zip(*(block[column] for column in COLUMNS), strict=True)
+        csv.writer(text).writerows([_cell(cell) for cell in row] for row in rows)
         yield text.getvalue().encode()
 
 

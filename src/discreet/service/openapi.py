@@ -7,6 +7,7 @@ from fastapi.openapi.utils import get_openapi
 
 from discreet.messages.uploads import MEDIA_TYPE
 from discreet.service.gate import UPLOAD_PATH
+from discreet.service.shapes import add_shapes
 
 _MEANING = {
     400: "The request does not follow the wire format.",
@@ -36,12 +37,10 @@ def describe(app: FastAPI) -> None:
         if app.openapi_schema:
             return app.openapi_schema
         found = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        schemas = found.setdefault("components", {}).setdefault("schemas", {})
-        schemas["Error"] = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
         described = {str(code): value for code, value in responses(404).items()}
         described["200"] = {
             "description": "The outcome for each report.",
-            "content": {"application/json": {"schema": {"type": "object"}}},
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Outcome"}}},
         }
         found["paths"][UPLOAD_PATH] = {
             "post": {
@@ -55,6 +54,7 @@ def describe(app: FastAPI) -> None:
                 "responses": described,
             }
         }
+        add_shapes(found)
         app.openapi_schema = found
         return found
 

@@ -24,6 +24,7 @@ from discreet.errors import DiscreetError
 from discreet.service import served, views
 from discreet.service.access import Editor, Identifier, Owner, Reader, Viewer
 from discreet.service.bodies import Address
+from discreet.service.cautions import cautions
 from discreet.service.errors import Missing, StoreBusy
 from discreet.service.files import FOR_EVER, Modules, Prepared
 from discreet.service.forecast import forecast
@@ -156,7 +157,8 @@ def mount(app: FastAPI, service: Service) -> None:
     def expected(given: Annotated[dict[str, Any], Body()], who: Editor) -> Response:
         """What to expect from the campaign that a form describes, even if it is not yet complete."""
         try:
-            return page("_advice.html", advice=forecast(given))
+            advice = forecast(given)
+            return page("_advice.html", advice=advice, cautions=cautions(advice["epsilon"]))
         except (DiscreetError, ArithmeticError, ValueError) as error:
             return page("_advice.html", 422, advice=None, sentence=str(error))
 

@@ -31,7 +31,7 @@ async function start() {
   const { round, hash, pinned } = await verified(campaign, text);
   await showPin(hash, round.number, pinned);
   const { sent, known } = waiting ? { sent: waiting.sent, known: waiting.id } : await identity(round, id);
-  const channels = await channelsFor(round, known);
+  const channels = await channelsFor(round, known, about.plan.question === "means" ? about.plan.names : undefined);
   showPromise(channels, round);
   if (waiting) {
     await showReport(device, round, channels, null, keptOf(waiting, waiting.number, false));

@@ -9,6 +9,7 @@ import "./tips.js";
 const live = $("live");
 const { source } = live.dataset;
 let last = "";
+let isLate = false; // whether the line below speaks of a refresh; what an action said stays until the next one
 
 async function refresh() {
   try {
@@ -20,9 +21,11 @@ async function refresh() {
       return refresh();
     }
     show(await (await checked(response)).text());
-    $("live-status").textContent = "";
+    if (isLate) $("live-status").textContent = "";
+    isLate = false;
     showSignOut();
   } catch (error) {
+    isLate = true;
     $("live-status").textContent = `Not up to date: ${/** @type {Error} */ (error).message}. Trying again …`;
   }
 }
@@ -57,6 +60,7 @@ live.addEventListener("click", async (event) => {
   const button = /** @type {Element} */ (event.target).closest("button");
   if (!button) return;
   const { export: path, name, copy: copied, action } = button.dataset;
+  $("live-status").textContent = "";
   try {
     if (path) await download(path, name);
     if (copied) await copy(new URL(copied, location.href).href, button, $("link"));

@@ -67,15 +67,15 @@ export async function identity(round, offered) {
   return { sent: unhex(text), known: unhex(text) };
 }
 
-/** The channels that an id answers, with what the page needs to ask for each. @param {Round} round @param {Uint8Array} known */
-export const channelsFor = async (round, known) => (await round.channelsOf(known)).map((channel) => (round.form ? block(round.form, channel) : describe(channel)));
+/** The channels that an id answers, with what the page needs to ask for each. @param {Round} round @param {Uint8Array} known @param {string[]} [names] */
+export const channelsFor = async (round, known, names = []) => (await round.channelsOf(known)).map((channel) => (round.form ? block(round.form, channel) : describe(channel, names)));
 
 /**
  * `single` encodes the one number or label that a person enters for a channel; `encoder`, which the report is made with,
  * may read it from a row of attributes.
- * @param {import("./client/round.js").Channel} channel
+ * @param {import("./client/round.js").Channel} channel @param {string[]} names of the attributes, where they have some
  */
-function describe(channel) {
+function describe(channel, names) {
   const { encoder } = channel;
   const isColumn = encoder instanceof Answers && encoder.columns.length === 1; // one threshold of one number of a row
   const attribute = encoder instanceof Attribute ? encoder.index : isColumn ? encoder.columns[0] : null;
@@ -86,7 +86,7 @@ function describe(channel) {
   const meanings = single instanceof Below ? [say("more-than", { threshold: single.threshold }), say("at-most", { threshold: single.threshold })] : labels;
   const parts = partsOf(single);
   if (parts) return { ...channel, attribute, single, interval: null, labels: null, parts, meanings: combined(parts), name: $("legend").textContent };
-  return { ...channel, attribute, single, interval, labels, meanings, name: attribute === null ? $("legend").textContent : say("part", { part: attribute + 1 }) };
+  return { ...channel, attribute, single, interval, labels, meanings, name: attribute === null ? $("legend").textContent : (names[attribute] ?? String(attribute)) !== String(attribute) ? names[attribute] : say("part", { part: attribute + 1 }) };
 }
 
 /**
