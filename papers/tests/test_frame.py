@@ -4,7 +4,7 @@ import pytest
 
 from discreet_papers import frame
 from discreet_papers.job import Job
-from discreet_papers.verdicts import FAILS, HOLDS, WRONG, claim, count
+from discreet_papers.verdicts import FAILS, HOLDS, OTHER, WRONG, claim, count
 
 
 @pytest.mark.parametrize(("verdict", "said"), [(True, HOLDS), (False, FAILS), (WRONG, WRONG)])
@@ -14,9 +14,10 @@ def test_verdicts(verdict, said):
 
 def test_what_is_ours_does_not_count_for_the_paper():
     claims = [claim("1", "a", "b", True), claim("2", "(ours) c", "d", True), claim("3", "e", "f", WRONG)]
-    assert count(claims) == {HOLDS: 1, FAILS: 0, WRONG: 1}
+    assert count(claims) == {HOLDS: 1, FAILS: 0, OTHER: 0, WRONG: 1}
     assert (
-        frame.summary({"claims": claims}) == "Of 2 claims: 1 reproduced, 0 not reproduced, 1 paper in error. "
+        frame.summary({"claims": claims}) == "Of 2 claims: 1 reproduced, 0 not reproduced, 0 not comparable, "
+        "1 paper in error. "
         "1 more is ours."
     )
 

@@ -19,8 +19,8 @@ def test_the_index_counts_the_papers_own_claims(tmp_path):
     }
     (tmp_path / STUDIES["aaa"].result).write_text(json.dumps(result), "utf-8")
     text = index(tmp_path)
-    assert f"[{STUDIES['aaa'].title}](aaa.md) | 1 | 0 | 1 | 3 |" in text
-    assert "| **all** | 1 | 0 | 1 | 3 |" in text
+    assert f"[{STUDIES['aaa'].title}](aaa.md) | 1 | 0 | 0 | 1 | 3 |" in text
+    assert "| **all** | 1 | 0 | 0 | 1 | 3 |" in text
     assert "n-output.md" not in text
     assert "Quick runs" in text
 

@@ -75,4 +75,4 @@ def test_the_committed_worst_cases_are_those_of_the_papers_and_of_the_limit():
         assert rows[epsilon]["variance"]["minimax"] <= min(rows[epsilon]["variance"].values())
     assert rows[4.0]["variance"]["HM-NP"] == pytest.approx(0.153826, rel=2e-3)
     verdicts = [claim["verdict"] for claim in committed()["claims"]]
-    assert {"reproduced", "not reproduced", "paper in error"} == set(verdicts)
+    assert {"reproduced", "not reproduced", "not comparable", "paper in error"} == set(verdicts)

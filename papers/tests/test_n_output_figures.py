@@ -12,7 +12,7 @@ import discreet as dc
 from discreet_papers.job import Job
 from discreet_papers.n_output import distributions, means
 from discreet_papers.n_output.claims import claims
-from discreet_papers.verdicts import FAILS, HOLDS, WRONG
+from discreet_papers.verdicts import HOLDS, OTHER, WRONG
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,7 +81,7 @@ def test_verdicts_of_the_figures_can_fail():
             cell["methods"]["HM-NP + 2PEM"][metric][0] = 0.0
     changed = {(claim["where"], claim["claim"][:20]): claim["verdict"] for claim in claims(other)}
     assert told["5.1, Fig. 3", "NP-AAA has the least"] == HOLDS != changed["5.1, Fig. 3", "NP-AAA has the least"]
-    assert told["5.1, Fig. 3", "AAA does well on Bet"] == FAILS != changed["5.1, Fig. 3", "AAA does well on Bet"]
+    assert told["5.1, Fig. 3", "AAA does well on Bet"] == OTHER != changed["5.1, Fig. 3", "AAA does well on Bet"]
     assert told["5.2, Fig. 4", "HM-NP with 2PEM is b"] == WRONG
     assert changed["5.2, Fig. 4", "HM-NP with 2PEM is b"] == HOLDS
     assert changed["4.2", "EM applied to all re"] == HOLDS

@@ -167,7 +167,7 @@ def test_the_page_about_scale(spark, tmp_path, monkeypatch):
     text = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     at_home = code.replace('"people-*', f'"{tmp_path}/people-*').replace('"reports")', f'"{tmp_path}/reports")')
-    exec(compile(at_home, "scale.md", "exec"), {"spark": spark})  # Java does not follow us into the folder
+    exec(compile(at_home, "scale.md", "exec"), {})  # Java does not follow us into the folder
 
 
 def test_several_answers_per_person(people, tmp_path):

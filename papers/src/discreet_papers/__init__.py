@@ -1,9 +1,9 @@
 """Five papers reproduced with discreet: one folder per paper, run by `discreet reproduce`.
 
 A study is a package of three modules. `study.run(job)` returns results, ready for JSON; `claims.claims(result)`
-judges what the paper says (*reproduced*, *not reproduced* or *paper in error*), and `page` writes the page of the
-documentation and draws its plots from the results alone. `frame.page` is the layout of all pages and `Job.head` the
-beginning of all results.
+judges what the paper says (*reproduced*, *not reproduced*, *not comparable* or *paper in error*), and `page` writes
+the page of the documentation and draws its plots from the results alone. `frame.page` is the layout of all pages and
+`Job.head` the beginning of all results.
 """
 
 from collections.abc import Callable
@@ -37,12 +37,15 @@ class Study:
         Where its modules are.
     result, page_file : str
         File names of the results and of the page.
+    source : str
+        Authors, venue and year, with a link where there is one.
     """
 
     name: str
     title: str
     package: str
     page_file: str
+    source: str
 
     @property
     def result(self) -> str:
@@ -77,6 +80,7 @@ STUDIES = {
             "Discrete Distribution Estimation with Local Differential Privacy: A Comparative Analysis",
             "discreet_papers.discrete",
             "discrete-comparison.md",
+            "B. D. Le, T. Zia, 2021, [arXiv:2102.12621](https://arxiv.org/abs/2102.12621)",
         ),
         Study(
             "n-output",
@@ -84,24 +88,30 @@ STUDIES = {
             "Privacy",
             "discreet_papers.n_output",
             "n-output.md",
+            "I. Baek, Y. D. Chung, 2025; the version we used has no DOI",
         ),
         Study(
             "aaa",
             "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation",
             "discreet_papers.aaa",
             "aaa.md",
+            "F. Wei, E. Bao, X. Xiao, Y. Yang, B. Ding, PVLDB 17, 2024; technical report "
+            "[arXiv:2404.01625](https://arxiv.org/abs/2404.01625)",
         ),
         Study(
             "privrm",
             "PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy",
             "discreet_papers.privrm",
             "privrm.md",
+            "L. Yu, Q. Ye, R. Du, SIGMOD 2025; the version we used is anonymous and has no DOI",
         ),
         Study(
             "square-wave",
             "Estimating Numerical Distributions under Local Differential Privacy",
             "discreet_papers.square_wave",
             "square-wave.md",
+            "Z. Li, T. Wang, M. Lopuhaä-Zwakenberg, N. Li, B. Škorić, SIGMOD 2020, "
+            "[doi:10.1145/3318464.3389700](https://doi.org/10.1145/3318464.3389700)",
         ),
     )
 }

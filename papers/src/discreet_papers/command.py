@@ -14,7 +14,7 @@ from discreet_papers import STUDIES, html, study
 if TYPE_CHECKING:
     from discreet_papers import Study
 
-COLOURS = {"reproduced": "green", "not reproduced": "yellow", "paper in error": "red"}
+COLOURS = {"reproduced": "green", "not reproduced": "yellow", "not comparable": "cyan", "paper in error": "red"}
 
 
 def register(app: typer.Typer) -> None:

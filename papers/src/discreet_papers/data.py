@@ -1,8 +1,9 @@
 """Load the papers' data sets, or the demo data in their place.
 
-The papers' files (UCI and others) are not part of the repository. They are read from a given folder, or from
-`../shared/data` beside a clone. Without them, or without pyarrow, the demo data of discreet are used: their n and shape
-differ, so a paper's numbers cannot be compared, but its claims at equal epsilon can.
+The papers' files (UCI and others) are not part of the repository; papers/README.md says how to get them. They are read
+from a given folder (``--data``), or from `../shared/data` beside a clone. Without them, or without pyarrow, the demo
+data of discreet are used: their n and shape differ, so a paper's numbers cannot be compared, but its claims at equal
+epsilon can.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,10 @@ ABSENT = (
     "The papers' files were not found, so these are discreet's demo data: the papers' numbers cannot be compared, only "
     "their claims at equal epsilon."
 )
-NOTE = "The papers' own columns (UCI), read from ../shared/data; those files are not part of the repository."
+NOTE = (
+    "The papers' own columns: Statlog (Australian Credit Approval) and Adult, from the UCI Machine Learning "
+    "Repository. They are not part of this repository; papers/README.md says how to get them."
+)
 
 
 @dataclass(frozen=True)

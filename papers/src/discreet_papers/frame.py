@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from discreet_papers import STUDIES
 from discreet_papers.text import table
 from discreet_papers.verdicts import count
 
@@ -44,6 +45,7 @@ def page(
     parts = [
         WARNING.format(name=name),
         f"# {title}",
+        f"*{STUDIES[name].title}*: {STUDIES[name].source}." if name in STUDIES else "",
         lead,
         "## What was run",
         _run(result, command, how),
@@ -59,7 +61,7 @@ def page(
         parts += [f"## {heading}", *paragraphs]
     long, short = takes
     parts += ["## Run it", f"```\n{command}            # {long}\n{command} --quick    # {short}\n```"]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def picture(images: str, name: str, says: str) -> str:

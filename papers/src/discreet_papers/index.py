@@ -33,8 +33,9 @@ def index(results: Path) -> str:
         "# Five papers, run again",
         "Every table and figure of the papers that can be repeated from their text, with our results beside theirs. "
         "*Reproduced*: the claim holds in our run. *Not reproduced*: it does not hold in the paper's settings, as far "
-        "as they are known. *Paper in error*: it cannot hold, and the page says why. Claims marked *(ours)* are our "
-        "own and count only in the last number.",
+        "as they are known. *Not comparable*: it does not hold on the data that stand in for the paper's, which says "
+        "nothing against the paper. *Paper in error*: it cannot hold, and the page says why. Claims marked *(ours)* "
+        "are our own and count only in the last number.",
         table(head, rows),
     ]
     if quick:

@@ -1,11 +1,15 @@
-"""Claims of a paper, each with our finding and a verdict: reproduced, not reproduced, or paper in error."""
+"""Claims of a paper, each with our finding and a verdict.
+
+*reproduced*, *not reproduced*, *paper in error*; and *not comparable*, if a claim about the paper's data does not hold
+on the data that stand in for them here.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-HOLDS, FAILS, WRONG = "reproduced", "not reproduced", "paper in error"
-VERDICTS = (HOLDS, FAILS, WRONG)
+HOLDS, FAILS, OTHER, WRONG = "reproduced", "not reproduced", "not comparable", "paper in error"
+VERDICTS = (HOLDS, FAILS, OTHER, WRONG)
 
 Claims = list[dict[str, str]]
 
@@ -41,7 +45,21 @@ def count(claims: Iterable[dict[str, Any]]) -> dict[str, int]:
     Examples
     --------
     >>> count([claim("1", "x", "y", False), claim("2", "(ours) z", "z", True)])
-    {'reproduced': 0, 'not reproduced': 1, 'paper in error': 0}
+    {'reproduced': 0, 'not reproduced': 1, 'not comparable': 0, 'paper in error': 0}
     """
     seen = Counter(one["verdict"] for one in claims if not one["claim"].startswith("(ours)"))
     return {verdict: seen[verdict] for verdict in VERDICTS}
+
+
+def on_stand_ins(claims: Claims) -> Claims:
+    """Return claims that were tried on other data than the paper's: one that fails says nothing against the paper.
+
+    Examples
+    --------
+    >>> [one["verdict"] for one in on_stand_ins([claim("1", "x", "y", False), claim("2", "x", "y", True)])]
+    ['not comparable', 'reproduced']
+    """
+    return [
+        one | {"verdict": OTHER} if one["verdict"] == FAILS and not one["claim"].startswith("(ours)") else one
+        for one in claims
+    ]

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 
 from discreet.cli.common import Json, Users, console, examples, show_json
 from discreet.cli.progress import Waiting
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, MissingExtra
 from discreet.text import listed
 
 QUESTIONS = (
@@ -123,7 +124,8 @@ def advise(
     if advice.best.rounds == 1 and advice.second_round is not None:
         found["second_round"] = advice.second_round.to_dict()
     if people >= 2:
-        found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, people, 1e-6).epsilon}
+        with suppress(MissingExtra):  # a remark, not worth an extra
+            found["if_shuffled"] = {"delta": 1e-6, "epsilon": shuffle(epsilon, people, 1e-6).epsilon}
     if difference is not None:
         from discreet.advice import people_to_compare
 

@@ -31,7 +31,7 @@ SIZES = (1_000, 10_000, 100_000)
 ERRORS = (0.5, 1.0, 2.0, 4.0)
 STAND_INS = (
     "Substitutes for the paper's columns, which are not public or cover other months: wages come with discreet; taxi "
-    "rides and voltage are read from ../shared/data and are not part of the repository."
+    "rides and voltage are not part of the repository (papers/README.md says how to get them)."
 )
 VENDORED = "Columns of discreet's demo data in place of the paper's."
 TARGETS = {16: 0.1, 32: 0.25, 64: 1.0, 100: 4.0}

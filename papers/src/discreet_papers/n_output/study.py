@@ -45,8 +45,8 @@ VARIANCES = {
 """Columns of the table of worst-case variances; `minimax` is the limit."""
 STAND_INS = (
     "Beta(3, 2) is the paper's. Yellow taxi pickup times (a sample of other months) and hourly mean voltages take the "
-    "place of NYtaxi and Voltage, with the paper's numbers of people and dimensions; they are read from ../shared/data "
-    "and are not part of the repository."
+    "place of NYtaxi and Voltage, with the paper's numbers of people and dimensions; they are not part of the "
+    "repository (papers/README.md says how to get them)."
 )
 VENDORED = (
     "Beta(3, 2) is the paper's. The papers' files were not found: departures and ages of discreet's demo data take the "

@@ -160,7 +160,7 @@ def _note(questions: list[Question]) -> str:
     here = {q.name.split(",")[0] for q in questions}
     found = "; ".join(f"{ours} for {paper}" for name, (paper, ours) in STAND_INS.items() if name in here)
     missing = ", ".join(paper for name, (paper, _) in STAND_INS.items() if name not in here)
-    read = " Fares and diamonds are read from ../shared/data and are not part of the repository."
+    read = " Fares and diamonds are not part of the repository (papers/README.md says how to get them)."
     return (
         f"Substitutes for the paper's columns: {found}."
         + (f" Nothing for {missing} in this run." if missing else "")

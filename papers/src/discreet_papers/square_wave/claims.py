@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from discreet_papers.verdicts import Claims, claim
+from discreet_papers.verdicts import Claims, claim, on_stand_ins
 
 Setting = dict[str, Any]
 Pair = Sequence[float]
@@ -37,7 +37,9 @@ def leads(setting: Setting, metric: str, label: str, rivals: Iterable[str]) -> b
 def claims(result: dict[str, Any]) -> Claims:
     """Return every claim that the results can judge."""
     settings = result["figures_2_to_4"]
-    return [*_figure_2(settings), *_figure_3(settings), *_figure_4(settings), *_waves(result), *_ours(result)]
+    # Only one of the four data sets is the paper's: what fails here may hold on the others of the paper.
+    tried = [*_figure_2(settings), *_figure_3(settings), *_figure_4(settings), *_waves(result)]
+    return [*on_stand_ins(tried), *_ours(result)]
 
 
 def ratio_to_better(setting: Setting, metric: str) -> Pair:
