@@ -47,7 +47,7 @@ def error(questions: Any) -> str | None:
     return None
 
 
-def make(dice: Any) -> list[dict[str, Any]]:
+def make(dice: Any, people: int = 25) -> list[dict[str, Any]]:
     """Return the vectors."""
     found = []
     for number in range(40):
@@ -68,8 +68,8 @@ def make(dice: Any) -> list[dict[str, Any]]:
         assert asked is not None
         assert asked.form is not None
         listed = asked.form.to_list()
-        people = [_answers(dice, pets) for _ in range(25)] + [{}]
-        found.append({"questions": listed, "people": people, "rows": rows(listed, people), "reason": None})
+        answered = [_answers(dice, pets) for _ in range(people)] + [{}]
+        found.append({"questions": listed, "people": answered, "rows": rows(listed, answered), "reason": None})
     base = found[0]["questions"]
     return found + [
         {"questions": questions, "people": [], "rows": [], "reason": reason} for questions, reason in _bad(base)

@@ -208,7 +208,10 @@ def invite(
 def answer(
     campaign: Annotated[str, typer.Argument(help="The campaign's id, or the link you were sent.")],
     value: Annotated[
-        str, typer.Argument(help="A number, a label or a JSON list of numbers; it stays on this machine.")
+        str,
+        typer.Argument(
+            help="A number, a label, a JSON list of numbers, or a JSON object of answers; it stays on this machine."
+        ),
     ],
     ledger: Annotated[Path, typer.Option(help="Your ledger; a new one needs --limit.")] = Path("ledger.jsonl"),
     limit: Annotated[float | None, typer.Option(help="The most ε you will spend over all campaigns.")] = None,
