@@ -132,17 +132,20 @@ def test_several_answers_per_person(collector):
     assert campaign.estimate()["n"] == 599  # people, not reports
     assert campaign.estimate()["withheld"]
     campaign.submit(values[599:], entropy=dc.Entropy.seeded(2))
+    assert campaign.tally()["n"] == campaign.progress()["n"] == 600
+    assert campaign.tally()["rounds"][0]["channels"] == {}  # each has some 400, fewer than the minimum
+    campaign.submit(values, entropy=dc.Entropy.seeded(3))
     tally = campaign.tally()
-    assert tally["n"] == campaign.progress()["n"] == 600
-    assert sum(one["n"] for one in tally["rounds"][0]["channels"].values()) == 1200
+    assert tally["n"] == campaign.progress()["n"] == 1200
+    assert sum(one["n"] for one in tally["rounds"][0]["channels"].values()) == 2400
     found = campaign.estimate()["estimate"]["estimates"]
     for name, truth in (("a", 0.5), ("b", 2.0), ("c", 70.0)):
         low, high = found[name]["interval"]
         assert low - (high - low) < truth < high + (high - low)
     lines = campaign.export("csv").decode().splitlines()[1:]
-    assert len(lines) == 1200
-    assert len({line.split(",")[2] for line in lines}) == 600
-    assert collector.collector().post(f"/api/campaigns/{campaign.id}/rebuild") == {"rounds": [600]}
+    assert len(lines) == 2400
+    assert len({line.split(",")[2] for line in lines}) == 1200
+    assert collector.collector().post(f"/api/campaigns/{campaign.id}/rebuild") == {"rounds": [1200]}
     assert campaign.tally() == tally
 
 

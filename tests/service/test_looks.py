@@ -6,7 +6,8 @@ from tests.service.running import one_hot_plan
 from tests.service.test_pages import get
 
 import discreet as dc
-from discreet.service.results import UNPLANNED, history, is_final
+from discreet.service.published import history
+from discreet.service.results import UNPLANNED, is_final
 
 MEAN = dc.Mean(dc.Interval(0, 100), epsilon=2, method="duchi")
 DRINKS = dc.Frequency(dc.Categories(["tea", "coffee", "water"]), epsilon=1)

@@ -11,6 +11,7 @@ from discreet.messages.rounds import write_round
 from discreet.messages.uploads import Upload
 from discreet.plans.registry import read_plan
 from discreet.service.access import RESULTS, Authorization, Editor, Identifier, Owner, Viewer, signed_in
+from discreet.service.asked import Asked
 from discreet.service.bodies import (
     Asking,
     CampaignChange,
@@ -280,11 +281,15 @@ def for_viewers(app: FastAPI, service: Service) -> None:
         """Return all stored reports: round, channel, id and packed report."""
         key = bytes.fromhex(identifier)
         row = campaigns.find(key)
-        n = sum(int(one["n"]) for one in service.store.rounds(key))
+        rounds = service.store.rounds(key)
+        n = sum(int(one["n"]) for one in rounds)
         if n < row["minimum"]:
             raise Conflict(early(row, n).reason)
         name = f'attachment; filename="{identifier}.{form}"'
-        stream = export(service.store, key, form, results.small(key))
+        hidden = results.small(key)
+        if all((one["number"], name) in hidden for one in rounds for name in Asked.read(one["document"]).keys):
+            raise Conflict(f"no channel has {row['minimum']} reports yet")
+        stream = export(service.store, key, form, hidden)
         service.store.note(who, "exported reports", key, form)
         return StreamingResponse(stream, media_type=FORMATS[form], headers={"Content-Disposition": name})
 

@@ -30,7 +30,8 @@ from discreet.service.asked import Asked
 from discreet.service.errors import Conflict, Missing
 from discreet.service.handed import Handed
 from discreet.service.origins import check_origins, read_origins
-from discreet.service.results import find, history, plan_of
+from discreet.service.published import history
+from discreet.service.results import find, plan_of
 from discreet.service.settings import Settings, time_zone
 from discreet.service.standings import Standing, people_by_group, people_in, standings
 from discreet.service.store import Store
@@ -119,6 +120,10 @@ class Campaigns:
         row = self.find(identifier)
         check_dates(values.get("opens", row["opens"]), values.get("closes", row["closes"]))
         time_zone(values.get("zone", row["zone"]))
+        if values.get("minimum", row["minimum"]) < row["minimum"]:
+            n = sum(int(one["n"]) for one in self.store.rounds(identifier))
+            if n > 0:
+                raise Conflict(f"minimum must not be lowered once there are reports: {n} people relied on it")
         if "origins" in values:
             values = values | {"origins": check_origins(values["origins"])}
         if values:
@@ -313,7 +318,7 @@ class Campaigns:
             try:
                 found.append(self._progress(one))
             except Conflict as error:
-                named = {"id": bytes(row["id"]).hex(), "title": row["title"], "question": row["question"]}
+                named = {"id": bytes(row["id"]).hex()} | {name: row[name] for name in ("title", "question", "archived")}
                 found.append(named | {"state": "unreadable", "reason": str(error)})
         return found
 

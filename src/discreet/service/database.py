@@ -24,7 +24,7 @@ from discreet.service.errors import StoreBusy
 from discreet.service.hanging import hang_up_after
 
 _log = logging.getLogger("discreet.service")
-NEWEST = "0005"
+NEWEST = "0006"
 """The newest version among `migrations`."""
 _BACKENDS = ("sqlite", "postgresql")
 _LOCK_SECONDS = 5.0

@@ -13,6 +13,7 @@ from discreet.messages.uploads import lead
 from discreet.plans.answers import Answer
 from discreet.plans.base import Round
 from discreet.service.asked import Asked
+from discreet.service.results import Hidden
 from discreet.service.store import Store
 
 FORMATS = {
@@ -23,7 +24,7 @@ FORMATS = {
 COLUMNS = ("round", "channel", "id", "report")
 
 
-def blocks(store: Store, identifier: bytes, hidden: frozenset[str] = frozenset()) -> Iterator[dict[str, list[Any]]]:
+def blocks(store: Store, identifier: bytes, hidden: Hidden = frozenset()) -> Iterator[dict[str, list[Any]]]:
     """Yield stored reports in columns: round, channel, id and packed report (hexadecimal); but for hidden channels."""
     for row in store.rounds(identifier):
         asked = Asked.read(row["document"])
@@ -35,7 +36,7 @@ def blocks(store: Store, identifier: bytes, hidden: frozenset[str] = frozenset()
                 (key, ids[16 * i : 16 * i + 16].hex(), rows[asked.width * i + start : asked.width * i + stop].hex())
                 for i, first in enumerate(drawn)
                 for key, start, stop in places[first]
-                if key not in hidden
+                if (row["number"], key) not in hidden
             ]
             if not found:
                 continue
@@ -52,7 +53,7 @@ def _places(asked: Round, drawn: int) -> list[tuple[str, int, int]]:
     return found
 
 
-def export(store: Store, identifier: bytes, form: str, hidden: frozenset[str] = frozenset()) -> Iterator[bytes]:
+def export(store: Store, identifier: bytes, form: str, hidden: Hidden = frozenset()) -> Iterator[bytes]:
     """Return all reports of a campaign in one of `FORMATS`, but for those of hidden channels."""
     writer = {"csv": _csv, "json": _lines, "parquet": _parquet}[form]
     return writer(blocks(store, identifier, hidden))

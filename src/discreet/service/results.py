@@ -1,6 +1,7 @@
 """Results of a campaign: its tallies, its answer and the alarm. Each is computed once per state, and here only.
 
-Nothing is shown below the campaign's minimum number of reports. Answers come from tallies, never from single reports.
+Nothing is shown below the campaign's minimum number of reports, in all and in each channel and group, and what is shown
+moves in steps of as many (`published`). Answers come from tallies, never from single reports.
 
 A dashboard invites a look every day. While a campaign is open its intervals are therefore those that hold however often
 one looks (`Plan.watch`), sized for the people that it expects. Once it was closed at that number they are those for one
@@ -32,6 +33,7 @@ from discreet.service.asked import Asked
 from discreet.service.dropout import dropout
 from discreet.service.errors import Conflict, Missing
 from discreet.service.handed import invited_ids, issued_ids
+from discreet.service.published import history, people, shown
 from discreet.service.store import Store
 
 _KEPT = 512
@@ -45,6 +47,8 @@ Whoever looks within these bounds only, and closes at the worst moment, still ha
 """
 
 Found = TypeVar("Found")
+Hidden = frozenset[tuple[int, str]]
+"""Channels of which nothing is shown: the number of the round and the channel's key."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +88,6 @@ def find(store: Store, identifier: bytes) -> RowMapping:
     return row
 
 
-def history(store: Store, rounds: Sequence[Mapping[str, Any]]) -> list[Answered]:
-    """Return the rounds as they were asked, from their own documents, with their live tallies."""
-    asked = [Asked.read(row["document"]) for row in rounds]
-    return [Answered(one.round, store.round_tally(row["id"], one)) for row, one in zip(rounds, asked, strict=True)]
-
-
 class Results:
     """What a collector has learnt, computed once for each state of a campaign.
 
@@ -105,21 +103,18 @@ class Results:
         self._computing: dict[bytes, threading.Lock] = {}
 
     def tally(self, identifier: bytes) -> dict[str, Any]:
-        """Return the live tallies of all rounds, JSON-ready."""
+        """Return the tallies of all rounds that may be shown, JSON-ready."""
         row, rounds = find(self.store, identifier), self.store.rounds(identifier)
-        found = history(self.store, rounds)
-        n = sum(answered.n // answered.round.answers for answered in found)
-        if n < row["minimum"]:
-            return early(row, n).to_dict()
+        found = shown(self.store, row, rounds)
+        if not found:
+            return early(row, _answered(rounds)).to_dict()
         hidden = small_channels(found, int(row["minimum"]))
-        listed = [
-            {
-                "round": one.round.number,
-                "channels": {key: tally.to_dict() for key, tally in one.tallies.items() if key not in hidden},
-            }
-            for one in found
-        ]
-        return {"withheld": False, "n": n, "rounds": listed}
+        listed = []
+        for one in found:
+            number, tallies = one.round.number, one.tallies.items()
+            channels = {key: tally.to_dict() for key, tally in tallies if (number, key) not in hidden}
+            listed.append({"round": number, "channels": channels})
+        return {"withheld": False, "n": people(found), "rounds": listed}
 
     def answer(self, identifier: bytes) -> Answer | Withheld:
         """Return the plan's answer, or `Withheld`."""
@@ -132,11 +127,10 @@ class Results:
     def _solved(self, identifier: bytes) -> tuple[Answer | Withheld, dict[str, Any]]:
         """Return the answer, and the same as JSON-ready values."""
 
-        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> tuple[Answer | Withheld, dict[str, Any]]:
-            plan, people, final = plan_of(row["plan"]), row["participants"] or UNPLANNED, is_final(row, n)
+        def compute(row: RowMapping, found: list[Answered], n: int) -> tuple[Answer | Withheld, dict[str, Any]]:
+            plan, planned, final = plan_of(row["plan"]), int(row["participants"] or UNPLANNED), is_final(row, n)
             try:
-                found = history(self.store, rounds)
-                answer = plan.estimate(found) if final else plan.watch(found, int(people))
+                answer = plan.estimate(found) if final else plan.watch(found, planned)
                 if isinstance(answer, GroupsAnswer):
                     answer = answer.shown_from(int(row["minimum"]))
                     if not answer.groups:
@@ -146,10 +140,10 @@ class Results:
                     if not answer.answers:
                         raise DiscreetError(f"no question has {row['minimum']} reports")
             except (DiscreetError, ArithmeticError, LookupError) as error:
-                sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(rounds) + 1} has not begun"
+                sentence = str(error) if isinstance(error, DiscreetError) else f"round {len(found) + 1} has not begun"
                 held = Withheld(f"the question cannot be answered yet: {sentence}", n, int(row["minimum"]), False)
                 return held, held.to_dict()
-            about = {"n": n, "interval_kind": answer.interval_kind, "final": final, "planned": int(people)}
+            about = {"n": n, "interval_kind": answer.interval_kind, "final": final, "planned": planned}
             return answer, {"withheld": False, "estimate": plain(answer.to_dict())} | about
 
         found = self._computed("answer", identifier, compute)
@@ -158,13 +152,12 @@ class Results:
     def fit(self, identifier: bytes) -> dict[str, Any]:
         """Return whether some distribution of answers explains the reports (`discreet.estimation.fit`), JSON-ready."""
 
-        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
+        def compute(row: RowMapping, found: list[Answered], n: int) -> dict[str, Any]:
             channels: list[dict[str, Any]] = []
-            found = history(self.store, rounds)
             hidden = small_channels(found, int(row["minimum"]))
             for one in found:
                 for channel in one.round.channels:
-                    if channel.key in hidden:
+                    if (one.round.number, channel.key) in hidden:
                         continue
                     fit = goodness_of_fit(channel.mechanism, one.tally(channel.key))
                     channels.append({"round": one.round.number, "channel": channel.key} | fit.to_dict())
@@ -182,8 +175,8 @@ class Results:
         asked = Asked.read(rounds[0]["document"])
         issued = issued_ids(self.store, rounds[0]["id"], len(asked.keys)) if row["admission"] == "issued" else None
 
-        def compute(row: RowMapping, rounds: list[dict[str, Any]], n: int) -> dict[str, Any]:
-            (one,) = history(self.store, rounds)
+        def compute(row: RowMapping, found: list[Answered], n: int) -> dict[str, Any]:
+            (one,) = found
             handed = invited_ids(self.store, identifier, asked) if row["admission"] == "invited" else issued
             reports = [one.tallies[key].n for key in asked.keys]
             return {"withheld": False, "n": n} | dropout(asked.keys, reports, asked.round.shares, handed).to_dict()
@@ -191,23 +184,24 @@ class Results:
         found = self._computed(f"dropout {issued}", identifier, compute)
         return found.to_dict() if isinstance(found, Withheld) else found
 
-    def small(self, identifier: bytes) -> frozenset[str]:
+    def small(self, identifier: bytes) -> Hidden:
         """Return the channels of which nothing is shown: they have fewer reports than the campaign's minimum."""
         row, rounds = find(self.store, identifier), self.store.rounds(identifier)
         return small_channels(history(self.store, rounds), int(row["minimum"]))
 
     def _computed(
-        self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[dict[str, Any]], int], Found]
+        self, what: str, identifier: bytes, compute: Callable[[RowMapping, list[Answered], int], Found]
     ) -> Found | Withheld:
         row, rounds = find(self.store, identifier), self.store.rounds(identifier)
-        n = sum(int(one["n"]) for one in rounds)
-        if n < row["minimum"]:
-            return early(row, n)
+        seen = shown(self.store, row, rounds)
+        if not seen:
+            return early(row, _answered(rounds))
+        n = people(seen)
         state = f"{row['plan']} {row['minimum']} {row['reopened']}"
-        key = (identifier, what, state, len(rounds), n, bool(row["finished"]))
+        key = (identifier, what, state, len(seen), n, bool(row["finished"]))
         with self._computing.setdefault(identifier, threading.Lock()), single_thread():  # others wait for this one
             if key not in self._kept:
-                found = compute(row, rounds, n)
+                found = compute(row, seen, n)
                 while len(self._kept) >= _KEPT:
                     self._kept.pop(next(iter(self._kept)))
                 self._kept[key] = found
@@ -238,12 +232,19 @@ def small_groups(found: Sequence[Answered], minimum: int) -> frozenset[str]:
     )
 
 
-def small_channels(found: Sequence[Answered], minimum: int) -> frozenset[str]:
-    """Return the channels of small public groups, and the small blocks of a questionnaire: each answers for itself."""
-    blocks = {
-        key for one in found if one.round.form is not None for key, tally in one.tallies.items() if tally.n < minimum
-    }
-    return small_groups(found, minimum) | blocks
+def small_channels(found: Sequence[Answered], minimum: int) -> Hidden:
+    """Return the channels with fewer than ``minimum`` reports in a round, and those of small public groups."""
+    groups = small_groups(found, minimum)
+    return frozenset(
+        (one.round.number, key)
+        for one in found
+        for key, tally in one.tallies.items()
+        if tally.n < minimum or key in groups
+    )
+
+
+def _answered(rounds: Sequence[Mapping[str, Any]]) -> int:
+    return sum(int(one["n"]) for one in rounds)
 
 
 def is_final(row: RowMapping, n: int) -> bool:

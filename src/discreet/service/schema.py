@@ -79,6 +79,14 @@ tallies = Table(
     Column("data", LargeBinary, nullable=False),
 )
 
+published = Table(
+    "published",
+    metadata,
+    Column("campaign", LargeBinary(16), primary_key=True),
+    Column("n", BigInteger, nullable=False),
+    Column("tallies", LargeBinary, nullable=False),
+)
+
 arrivals = Table(
     "arrivals",
     metadata,

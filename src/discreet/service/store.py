@@ -91,7 +91,7 @@ class Store(Tokens):
             connection.execute(listed.with_for_update())
             for table in (schema.reports, schema.tallies, schema.arrivals, schema.handed):
                 connection.execute(sa.delete(table).where(table.c.round.in_(listed)))
-            for table in (schema.rounds, schema.tickets):
+            for table in (schema.rounds, schema.tickets, schema.published):
                 connection.execute(sa.delete(table).where(table.c.campaign == identifier))
             connection.execute(sa.delete(schema.campaigns).where(schema.campaigns.c.id == identifier))
         self.has_deleted = not self.empty_log()
@@ -224,4 +224,5 @@ class Store(Tokens):
             for index, tally in merged.items():
                 values = {"round": identifier, "channel": index, "worker": 0, "n": tally.n, "data": tally.to_bytes()}
                 connection.execute(sa.insert(schema.tallies).values(**values))
+            connection.execute(sa.delete(schema.published).where(schema.published.c.campaign == campaign))
         return asked.people(sum(tally.n for tally in merged.values()))
