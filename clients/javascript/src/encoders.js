@@ -274,6 +274,37 @@ export class GroupValue extends Encoder {
   }
 }
 
+/** Rows (label, number) as the number on [-1, 1] times a sign that the label has in a row of a Hadamard matrix. */
+export class SignedValue extends Encoder {
+  /** @param {Categories} groups @param {Interval} interval @param {number} row */
+  constructor(groups, interval, row) {
+    super();
+    if (!(Number.isSafeInteger(row) && row >= 0 && row < 2 ** 12)) throw new DomainError("row must be a whole number from 0 to 4095");
+    this.groups = groups;
+    this.interval = interval;
+    this.row = row;
+  }
+
+  /** @param {number} group @param {number} scaled */
+  #signed(group, scaled) {
+    let shared = group & this.row;
+    for (const shift of [8, 4, 2, 1]) shared ^= shared >> shift;
+    return (shared & 1 ? -scaled : scaled) + 0; // -0 is 0
+  }
+
+  /** @param {any} row */
+  encode(row) {
+    if (!Array.isArray(row) || row.length !== 2) throw new DomainError("value must be a pair of label and number");
+    return this.#signed(this.groups.encode(row[0]), this.interval.encode(row[1]));
+  }
+
+  /** Each entry is replaced by itself. @param {any} row @returns {Encoded} */
+  encodeTotal(row) {
+    const [group, number] = [totalEntry(this.groups, row, 0), totalEntry(this.interval, row, 1)];
+    return { input: this.#signed(group.input, number.input), isReplaced: group.isReplaced || number.isReplaced };
+  }
+}
+
 /** What an encoder makes of one entry of any value. @param {Encoder} encoder @param {any} row @param {number} index @returns {Encoded} */
 function totalEntry(encoder, row, index) {
   try {
@@ -362,6 +393,7 @@ const KINDS = {
   range: [["interval", "range", "region", "clip"], (fields) => new Range(intervalOf(fields), items(fields.range), items(fields.region), fields.clip)],
   below: [["interval", "threshold"], (fields) => new Below(intervalOf(fields), fields.threshold)],
   "group-value": [["labels", "interval", "levels"], (fields) => new GroupValue(labelsOf(fields.labels), intervalOf(fields), fields.levels)],
+  "signed-value": [["labels", "interval", "row"], (fields) => new SignedValue(labelsOf(fields.labels), intervalOf(fields), fields.row)],
   answers: [["columns", "encoders"], (fields) => answersOf(fields)],
 };
 

@@ -5,7 +5,7 @@ export { Mechanism } from "./mechanism.js";
 export { Table, Window, Mixture, Ranged } from "./channels.js";
 export { Unary, Subset, Hadamard, HadamardBit, HaarBit, Hashing, Projective, Rounded, Sketch } from "./oracles.js";
 export { Agreement, Padded } from "./sets.js";
-export { Interval, Answers, Attribute, Below, Bucket, Categories, GroupValue, NumberOrRefusal, Range, SquaredDeviation, Symbols, readEncoder } from "./encoders.js";
+export { Interval, Answers, Attribute, Below, Bucket, Categories, GroupValue, NumberOrRefusal, Range, SignedValue, SquaredDeviation, Symbols, readEncoder } from "./encoders.js";
 export { ABSENT, Form, REFUSED } from "./form.js";
 export { Ledger } from "./ledger.js";
 export { MemoryStorage, BrowserStorage } from "./storage.js";

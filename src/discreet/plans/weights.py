@@ -13,6 +13,7 @@ from discreet.estimation.weighting import kish, rake, raked_mean
 from discreet.plans.answers import Answer, NumberAnswer, normal_interval
 from discreet.plans.comparison import PartAnswer, standard_error
 from discreet.plans.groups.answer import GroupsAnswer
+from discreet.plans.groups.known import KnownShares
 from discreet.plans.groups.secret import SecretGroups
 
 FEWEST = 2
@@ -46,7 +47,9 @@ def weighted(answers: GroupsAnswer | Mapping[Any, Answer], shares: Mapping[Any, 
     weights = _shares("shares", [shares[label] for label in numbers])
     values = np.array([one.value for one in numbers.values()])
     joint = _joint(numbers)
-    if joint is None:
+    if isinstance(joint, KnownShares):
+        variance = joint.error(weights) ** 2
+    elif joint is None:
         variance = float(np.square(weights) @ np.square([standard_error(one) for one in numbers.values()]))
     else:
         variance = _secret_variance(joint, weights)
@@ -117,13 +120,15 @@ def _shares(name: str, given: Sequence[float]) -> Floats:
     return np.asarray(shares / shares.sum())
 
 
-def _joint(numbers: Mapping[Any, NumberAnswer]) -> SecretGroups | None:
+def _joint(numbers: Mapping[Any, NumberAnswer]) -> SecretGroups | KnownShares | None:
     """Return what secret groups of one tally have in common."""
     joints = {id(one.joint): one.joint for one in numbers.values() if isinstance(one, PartAnswer)}
     if not joints:
         return None
     (joint,) = joints.values() if len(joints) == 1 else (None,)
-    if not isinstance(joint, SecretGroups) or len(numbers) != joint.cells.groups:
+    count = joint.cells.groups if isinstance(joint, SecretGroups) else 0
+    count = joint.means.size if isinstance(joint, KnownShares) else count
+    if not isinstance(joint, (SecretGroups, KnownShares)) or len(numbers) != count:
         raise DiscreetError("secret groups must be all of one tally")
     return joint
 

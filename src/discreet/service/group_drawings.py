@@ -17,7 +17,7 @@ from discreet.plans.base import Plan
 from discreet.plans.comparison import DifferenceAnswer
 from discreet.plans.cross_table_answer import CrossTableAnswer
 from discreet.plans.distribution.answer import DistributionAnswer
-from discreet.plans.groups import Groups, GroupsAnswer, SecretGroupsAnswer
+from discreet.plans.groups import Groups, GroupsAnswer, KnownSharesAnswer, SecretGroupsAnswer
 from discreet.service import charts
 from discreet.service.drawings import MOST_LISTED, drawn, number, table, ticks
 from discreet.text import THIN_SPACE, thousands
@@ -78,7 +78,11 @@ def _numbers(answer: GroupsAnswer) -> dict[str, Any]:
 
 def _table_of(answer: GroupsAnswer, order: list[Any]) -> tuple[list[str], list[list[str]]]:
     numbers = answer.numbers("numbers")
-    shares = answer.sizes if isinstance(answer, SecretGroupsAnswer) else None
+    shares: dict[Any, float] | None = None
+    if isinstance(answer, SecretGroupsAnswer):
+        shares = {label: answer.sizes[label]["frequency"] for label in numbers}
+    elif isinstance(answer, KnownSharesAnswer):
+        shares = answer.shares
     pooled = answer.pooled if len(numbers) > 3 else {}
     head = [
         "Group",
@@ -91,7 +95,7 @@ def _table_of(answer: GroupsAnswer, order: list[Any]) -> tuple[list[str], list[l
     cells = []
     for label in order:
         one = numbers[label]
-        size = thousands(one.n, THIN_SPACE) if shares is None else charts.percent(shares[label]["frequency"])
+        size = thousands(one.n, THIN_SPACE) if shares is None else charts.percent(shares[label])
         values = [one.value, *one.interval, *([pooled[label].value] if pooled else [])]
         cells.append([str(label), size, *(charts.number(value, one.precision) for value in values)])
     return head, cells[:MOST_LISTED]

@@ -12,6 +12,7 @@ Each encoder has a document, which clients in every language read. ``kind`` says
     {"kind": "number-or-refusal", "attribute": 1, "interval": {"low", "high"}, "refusal": true}
     {"kind": "below", "interval": {"low", "high"}, "threshold": "41.5"}  1 if the number is at most the threshold, or 0
     {"kind": "group-value", "labels": ["Ohio", "Utah"], "interval": {"low", "high"}, "levels": 2}    (label, number)
+    {"kind": "signed-value", "labels": ["Ohio", "Utah"], "interval": {"low", "high"}, "row": 1}      (label, number)
     {"kind": "answers", "columns": [0, 2], "encoders": [{"kind": "categories", …}, …]}   several answers as one category
 
 Documents of version 0.1 had the same fields without ``kind``; they are read as well.
@@ -21,9 +22,9 @@ mechanism gets an input that it takes, so that a report of the same length goes 
 values would tell them apart by silence.) It is decided before the value is read, by these rules, in Python and in
 JavaScript:
 
-1. Every encoder has an `Image`, what it can give: "numbers" from -1 to 1 (interval, squared-deviation, attribute),
-   "numbers or outside" (range), "categories" and how many (categories: its labels; bucket: its bins; below: 2;
-   answers: the product of its encoders' categories), or "places", numbers from 0 to one less than how many
+1. Every encoder has an `Image`, what it can give: "numbers" from -1 to 1 (interval, squared-deviation, attribute,
+   signed-value), "numbers or outside" (range), "categories" and how many (categories: its labels; bucket: its bins;
+   below: 2; answers: the product of its encoders' categories), or "places", numbers from 0 to one less than how many
    (group-value: labels times levels). A channel whose image is not exactly what its mechanism takes (`accepted`) is
    refused.
 2. Numbers in an encoder are finite and of magnitude 2^1000 at most. The widths of interval, range and region are at
@@ -31,7 +32,8 @@ JavaScript:
    is a whole number from 1 to 2^31, ``attribute`` one from 0 to 2^31 - 1. A ``threshold`` is a decimal number as text,
    of at most 400 characters, without exponent and needless zeros; it is read as the nearest double. Labels are texts,
    finite numbers or booleans, at least 2 and all different (true counts as 1, false as 0). ``levels`` is a whole number
-   from 2 to 64. ``columns`` are whole numbers from 0 to 2^31 - 1, as many as ``encoders``, at least 1; these give
+   from 2 to 64, ``row`` one from 0 to 2^12 - 1. ``columns`` are whole numbers from 0 to 2^31 - 1, as many as
+   ``encoders``, at least 1; these give
    categories (not answers again), 2^24 together at most.
 3. On a device, `encode_total` takes any object. A finite number outside the interval is clipped. What is no finite
    number (a text, a boolean, NaN, an infinity, a missing attribute, a row that is no list) becomes 0, the middle; for a
@@ -54,6 +56,7 @@ from discreet.plans.encoders.rows import (
     Attribute,
     GroupValue,
     NumberOrRefusal,
+    SignedValue,
     Symbols,
     column_of,
 )
@@ -71,6 +74,7 @@ __all__ = [
     "GroupValue",
     "NumberOrRefusal",
     "RangeEncoder",
+    "SignedValue",
     "SquaredDeviation",
     "Symbols",
     "accepted",

@@ -8,7 +8,7 @@ from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError, DomainError
 from discreet.plans.encoders.base import Domain, Encoder
 from discreet.plans.encoders.numbers import Below, Bucket, RangeEncoder, SquaredDeviation
-from discreet.plans.encoders.rows import Answers, Attribute, GroupValue, NumberOrRefusal, Symbols
+from discreet.plans.encoders.rows import Answers, Attribute, GroupValue, NumberOrRefusal, SignedValue, Symbols
 
 
 def read_encoder(document: Any) -> Encoder:
@@ -73,6 +73,13 @@ def _read_group_value(fields: Mapping[str, Any]) -> GroupValue:
     return GroupValue(groups, _read_interval(fields), fields["levels"])
 
 
+def _read_signed_value(fields: Mapping[str, Any]) -> SignedValue:
+    groups = read_domain({"labels": fields["labels"]})
+    if not isinstance(groups, Categories):
+        raise DiscreetError("labels must be those of the groups")
+    return SignedValue(groups, _read_interval(fields), fields["row"])
+
+
 def _read_answers(fields: Mapping[str, Any]) -> Answers:
     if not isinstance(fields["columns"], list) or not isinstance(fields["encoders"], list):
         raise DiscreetError("columns and encoders must be lists")
@@ -113,6 +120,7 @@ _READERS: dict[str, tuple[set[str], Callable[[dict[str, Any]], Encoder]]] = {
     "number-or-refusal": ({"attribute", "interval", "refusal"}, _read_number_or_refusal),
     "below": ({"interval", "threshold"}, lambda fields: Below(_read_interval(fields), fields["threshold"])),
     "group-value": ({"labels", "interval", "levels"}, _read_group_value),
+    "signed-value": ({"labels", "interval", "row"}, _read_signed_value),
     "answers": ({"columns", "encoders"}, _read_answers),
 }
 

@@ -21,6 +21,8 @@ from discreet.plans.rows import Codes, Labelled, read_pairs
 
 MOST_LEVELS = 64
 """The most knots of a group's numbers."""
+MOST_ROWS = 1 << 12
+"""The most rows of a Hadamard matrix: as many as there may be groups."""
 MOST_SYMBOLS = 1 << 48
 """The most symbols; the number of each is held exactly in every language."""
 
@@ -116,6 +118,74 @@ class GroupValue:
             "labels": list(self.groups.labels),
             "interval": self.domain.to_dict(),
             "levels": self.levels,
+        }
+
+
+@dataclass(frozen=True)
+class SignedValue:
+    """Rows (label, number) as the number on [-1, 1] times a sign that the label has in a row of a Hadamard matrix.
+
+    The sign is minus if the bits that the row and the label's place have in common are odd in number.
+
+    Attributes
+    ----------
+    groups : Categories
+        The labels.
+    domain : Interval
+        Of the numbers; those outside are clipped.
+    row : int
+        Which row, from 0.
+
+    Examples
+    --------
+    >>> encoder = SignedValue(Categories(["a", "b", "c"]), Interval(0, 10), 1)
+    >>> encoder.encode([("a", 10.0), ("b", 10.0), ("c", 0.0)]).inputs
+    array([ 1., -1., -1.])
+    """
+
+    groups: Categories
+    domain: Interval
+    row: int
+
+    def __post_init__(self) -> None:
+        check_whole("row", self.row, 0, MOST_ROWS - 1)
+
+    @property
+    def image(self) -> Image:
+        """Numbers from -1 to 1."""
+        return Image("numbers")
+
+    @property
+    def signs(self) -> Floats:
+        """The sign of each label."""
+        shared = np.arange(self.groups.size) & self.row
+        for shift in (8, 4, 2, 1):
+            shared ^= shared >> shift
+        return np.asarray(1.0 - 2.0 * (shared & 1))
+
+    def encode(self, values: Any) -> Encoded:
+        """Return the signed numbers of rows (label, number)."""
+        if not isinstance(values, Labelled):
+            codes, numbers = read_pairs(values, self.groups)
+            values = Labelled(codes, np.asarray(numbers))
+        scaled = self.domain.encode(values.values)
+        return Encoded(self.signs[values.codes] * scaled.inputs + 0.0, scaled.clipped_low, scaled.clipped_high)
+
+    def encode_total(self, values: Any) -> Total:
+        """Encode any objects: what is no label becomes the first group, what is no number the middle."""
+        rows = [(_entry(row, 0), _entry(row, 1)) for row in values]
+        labels = self.groups.encode_total([label for label, _ in rows])
+        numbers = self.domain.encode_total([number for _, number in rows])
+        signs = self.signs[np.asarray(labels.inputs, dtype=np.int64)]
+        return Total(signs * numbers.inputs + 0.0, labels.replaced | numbers.replaced)  # -0 is 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "kind": "signed-value",
+            "labels": list(self.groups.labels),
+            "interval": self.domain.to_dict(),
+            "row": self.row,
         }
 
 

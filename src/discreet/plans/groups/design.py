@@ -45,7 +45,9 @@ def subset_law(epsilon: float, size: int, k: int | Counts) -> tuple[Floats, Floa
     return p, q, own, both / ((size - 1) * (size - 2)) if size > 2 else np.zeros(ks.size)
 
 
-def cost(epsilon: float, groups: int, knot_law: Floats, k: int | Counts, share: float) -> Floats:
+def cost(
+    epsilon: float, groups: int, knot_law: Floats, k: int | Counts, share: float, centre: float | None = None
+) -> Floats:
     """Return the cost of a group's mean with a k-subset over the cells (group, knot), for several k at once.
 
     Parameters
@@ -54,6 +56,8 @@ def cost(epsilon: float, groups: int, knot_law: Floats, k: int | Counts, share: 
         The law of a member's knot after rounding.
     share : float
         The group's part of all people.
+    centre : float, optional
+        What is subtracted from the knots: the group's mean unless given, 0 for the second moment of its sum.
 
     Examples
     --------
@@ -63,7 +67,7 @@ def cost(epsilon: float, groups: int, knot_law: Floats, k: int | Counts, share: 
     levels = knot_law.size
     p, q, own, other = (part[:, None] for part in subset_law(epsilon, groups * levels, k))
     knots = np.linspace(-1.0, 1.0, levels)
-    a = knots - knot_law @ knots
+    a = knots - (knot_law @ knots if centre is None else centre)
     total, squares = a.sum(), np.square(a).sum()
     outside = (squares * q + (total**2 - squares) * other - (total * q) ** 2)[:, 0]
     rest, rest_squares = total - a, squares - a**2

@@ -14,22 +14,34 @@ needs about as many times more people as there are groups.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.domains import Categories, Interval
 from discreet.errors import DiscreetError, MissingExtra
 from discreet.estimation.secret_groups import Cells
 from discreet.mechanisms.shapes.rounded import Rounded
 from discreet.plans.answers import Answer
 from discreet.plans.base import MOST_GROUPS, Answered, Channel, History, Plan, Round, checked_people, group_key
-from discreet.plans.encoders import MOST_LEVELS, GroupValue
+from discreet.plans.encoders import MOST_LEVELS, GroupValue, SignedValue
 from discreet.plans.groups.answer import GroupsAnswer
 from discreet.plans.groups.design import GUESSED_MEAN, GUESSED_SPREAD, Design, best_design, group_oracle
-from discreet.plans.groups.secret import Circumstances, SecretGroups, SecretGroupsAnswer, secret_answer
+from discreet.plans.groups.known import (
+    MOST_SIGNED,
+    KnownShares,
+    fixed_cost,
+    fixed_sums,
+    known_answer,
+    read_shares,
+    signed_cost,
+    signed_round,
+    signed_sums,
+)
+from discreet.plans.groups.secret import Circumstances, SecretGroups, secret_answer
 from discreet.plans.mean import Mean
 from discreet.plans.mean.plan import best_mean_mechanism
 from discreet.plans.options import as_categories, check_options, check_whole, given
@@ -37,7 +49,7 @@ from discreet.plans.rows import Labelled, Rows, read_pairs
 from discreet.tallies import Tally
 
 PUBLIC_LABEL = "the group travels beside each report: it is public, and only the value is private"
-HOMES = {"private=True": ("levels", "k"), "private=False": ()}
+HOMES = {"private=True": ("levels", "k", "shares"), "private=False": ()}
 """Options that only secret groups have."""
 
 
@@ -59,6 +71,9 @@ class Groups(Plan[GroupsAnswer]):
         With ``private``: knots per group to which numbers are rounded, from 2; chosen by exact cost unless given.
     k : int, optional
         With ``private``: number of cells in a report; chosen by exact cost unless given.
+    shares : sequence or mapping, optional
+        With ``private``: the groups' shares, if they are known from elsewhere; about half the people suffice then. They
+        must be those of the people who answer.
 
     Examples
     --------
@@ -82,6 +97,7 @@ class Groups(Plan[GroupsAnswer]):
         name: str = "group",
         levels: int | None = None,
         k: int | None = None,
+        shares: Sequence[float] | Mapping[Any, float] | None = None,
     ) -> None:
         if not isinstance(plan, Plan) or isinstance(plan, Groups):
             raise DiscreetError(f"plan must be a question such as Mean(…), not {plan!r}")
@@ -97,7 +113,8 @@ class Groups(Plan[GroupsAnswer]):
             raise DiscreetError(f"private must be True or False, not {private!r}")
         self.plan, self.by, self.private, self.name = plan, by, private, name
         self._options = given(levels=levels, k=k)
-        check_options("private=True" if private else "private=False", self._options, HOMES)
+        check_options("private=True" if private else "private=False", given(levels=levels, k=k, shares=shares), HOMES)
+        self.shares = None if shares is None else read_shares(shares, by)
         if not private:
             return
         if not isinstance(plan, Mean):
@@ -115,7 +132,17 @@ class Groups(Plan[GroupsAnswer]):
     @property
     def method(self) -> str:  # type: ignore[override]
         """How the question is answered: that of the plan in each group, or the oracle over secret groups."""
+        if self.is_signed:
+            return "signed rows"
         return self._mechanism.oracle.name if self.private else self.plan.method
+
+    @cached_property
+    def is_signed(self) -> bool:
+        """Whether secret groups of known shares are asked by signed rows (`discreet.plans.groups.known`)."""
+        if self.shares is None or self._options or self.by.size > MOST_SIGNED:
+            return False
+        fixed = fixed_cost(self.epsilon, self.by.size, self.design)
+        return signed_cost(self.epsilon, self.by.size) < fixed
 
     @cached_property
     def design(self) -> Design:
@@ -145,12 +172,19 @@ class Groups(Plan[GroupsAnswer]):
         wanted, groups = (2 * error / self.plan.domain.width) ** 2, self.by.size
         source = best_mean_mechanism(self.epsilon)
         public = (source.worst_case_variance + (1 - GUESSED_MEAN**2) * GUESSED_SPREAD) * groups
-        secret = best_design(self.epsilon, groups).cost * groups**2
+        cost = best_design(self.epsilon, groups).cost
+        if self.shares is not None:
+            cost = min(signed_cost(self.epsilon, groups), fixed_cost(self.epsilon, groups, self.design))
+        secret = cost * groups**2
         return {"secret": math.ceil(secret / wanted), "public": math.ceil(public / wanted)}
 
     def arguments(self) -> dict[str, Any]:
         """Return the constructor's arguments; what was chosen for secret groups is written out."""
-        chosen = {"levels": self.design.levels, "k": self.design.k} if self.private else {}
+        chosen: dict[str, Any] = {}
+        if self.private and not self.is_signed:
+            chosen = {"levels": self.design.levels, "k": self.design.k}
+        if self.shares is not None:
+            chosen["shares"] = list(self.shares)
         return {
             "plan": self.plan.to_dict(),
             "by": self.by.to_dict(),
@@ -198,6 +232,8 @@ class Groups(Plan[GroupsAnswer]):
 
     def round(self, history: History) -> Round | None:
         """Return the next round of the question; public groups have channels of their own."""
+        if self.is_signed:
+            return None if history else signed_round(self.epsilon, self.by, _domain(self.plan))
         if self.private:
             encoder = GroupValue(self.by, _domain(self.plan), self.design.levels)
             return None if history else Round(1, (Channel("all", self._mechanism, encoder),))
@@ -251,8 +287,31 @@ class Groups(Plan[GroupsAnswer]):
             interval_kind=first.interval_kind,
         )
 
-    def _secret(self, history: History) -> SecretGroupsAnswer:
+    def _signed(self, answered: Answered) -> GroupsAnswer:
+        """Return the means of secret groups that were asked by signed rows."""
+        channel = answered.round.channels[0]
+        assert isinstance(channel.encoder, SignedValue)
+        sums, covariance, n = signed_sums(answered, channel.encoder.groups.size)
+        about = self._circumstances(channel.encoder.domain, n, f"signed rows, {channel.mechanism.name}", ())
+        return self._known(sums, covariance, channel.encoder.domain, about)
+
+    def _known(self, sums: Floats, covariance: Floats, domain: Interval, about: Circumstances) -> GroupsAnswer:
+        shares = np.asarray(self.shares)
+        joint = KnownShares(sums / shares, covariance / np.outer(shares, shares), shares, domain)
+        return known_answer(joint, self.by.labels, self.name, about)
+
+    def _circumstances(self, domain: Interval, n: int, method: str, more: tuple[str, ...]) -> Circumstances:
+        assumed = (
+            f"values outside {domain} count as its nearest end, within their group",
+            "people are a random sample: intervals are for the means of the population they were drawn from",
+            *more,
+        )
+        return Circumstances(level=self.level, n=n, epsilon=self.epsilon, method=method, assumed=assumed)
+
+    def _secret(self, history: History) -> GroupsAnswer:
         """Return sizes and means of secret groups."""
+        if self.shares is not None and isinstance(history[0].round.channels[0].encoder, SignedValue):
+            return self._signed(history[0])
         channel, tally = self.only(history)
         oracle, encoder = channel.mechanism, channel.encoder
         if not isinstance(oracle, Rounded) or not isinstance(encoder, GroupValue):
@@ -262,18 +321,13 @@ class Groups(Plan[GroupsAnswer]):
         counts = oracle.support_counts(tally)
         cells = Cells.of(counts, tally.n, oracle.p, oracle.q, oracle.pair_law, encoder.groups.size)
         needed = self.people_for(1.0)
-        about = Circumstances(
-            level=self.level,
-            n=tally.n,
-            epsilon=self.epsilon,
-            method=f"{encoder.levels} knots, {oracle.oracle.name}",
-            assumed=(
-                f"values outside {encoder.domain} count as its nearest end, within their group",
-                "people are a random sample: intervals are for the means of the population they were drawn from",
-                f"keeping the label secret needs about {needed['secret'] / needed['public']:.2g} times as many people "
-                "as a public label",
-            ),
+        said = (
+            f"keeping the label secret needs about {needed['secret'] / needed['public']:.2g} times as many people "
+            "as a public label"
         )
+        about = self._circumstances(encoder.domain, tally.n, f"{encoder.levels} knots, {oracle.oracle.name}", (said,))
+        if self.shares is not None:
+            return self._known(*fixed_sums(cells), encoder.domain, about)
         return secret_answer(SecretGroups(cells, oracle, encoder.domain), encoder.groups.labels, self.name, about)
 
 

@@ -1,5 +1,5 @@
 // The open round of a campaign, fetched here and verified by the client, which takes nothing on trust.
-import { Answers, Attribute, Below, Bucket, Entropy, GroupValue, Ratio, Round, ticketId, WireError } from "./client/index.js";
+import { Answers, Attribute, Below, Bucket, Entropy, GroupValue, Ratio, Round, SignedValue, ticketId, WireError } from "./client/index.js";
 import { hex, sha256, unhex, utf8 } from "./client/entropy.js";
 import { checkPin, root } from "./asked.js";
 import { $ } from "./dom.js";
@@ -94,7 +94,7 @@ function describe(channel, names) {
  * @param {any} encoder
  */
 function partsOf(encoder) {
-  if (encoder instanceof GroupValue) return [{ labels: encoder.groups.labels, interval: null }, { labels: null, interval: encoder.interval }];
+  if (encoder instanceof GroupValue || encoder instanceof SignedValue) return [{ labels: encoder.groups.labels, interval: null }, { labels: null, interval: encoder.interval }];
   if (!(encoder instanceof Answers)) return null;
   return encoder.encoders.map((one) => (one instanceof Bucket ? { labels: null, interval: one.interval, bins: one.bins } : { labels: one.labels, interval: null }));
 }
