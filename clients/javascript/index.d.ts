@@ -195,6 +195,14 @@ export class GroupValue extends TotalEncoder {
   readonly levels: number;
   encode(row: [string | number, number]): number;
 }
+/** Rows (label, number) as the number on [-1, 1] times the sign of the label in a row of a Hadamard matrix. */
+export class SignedValue extends TotalEncoder {
+  constructor(groups: Categories, interval: Interval, row: number);
+  readonly groups: Categories;
+  readonly interval: Interval;
+  readonly row: number;
+  encode(row: [string | number, number]): number;
+}
 /** Several answers of a person's row as one category, in mixed radix: the first changes slowest. */
 export class Answers extends TotalEncoder {
   constructor(columns: number[], encoders: (Below | Bucket | Categories)[]);
@@ -205,7 +213,7 @@ export class Answers extends TotalEncoder {
 /** The encoder that Python's `to_dict` wrote. */
 export function readEncoder(
   description: object,
-): Interval | Answers | Attribute | Below | Bucket | Categories | GroupValue | Range | SquaredDeviation;
+): Interval | Answers | Attribute | Below | Bucket | Categories | GroupValue | Range | SignedValue | SquaredDeviation;
 
 /** Where a ledger lives; all may return promises. `get` gives null for a key that was never set. */
 export interface Storage {

@@ -57,6 +57,7 @@ from discreet.plans.encoders import (
     GroupValue,
     NumberOrRefusal,
     RangeEncoder,
+    SignedValue,
     Symbols,
     read_encoder,
     write_encoder,
@@ -744,6 +745,18 @@ def row_encoders() -> list[tuple[dict[str, Any], list[Any]]]:
     ]
 
 
+def signed_encoders() -> list[tuple[dict[str, Any], list[Any]]]:
+    """Return encoders of signed rows, with rows that suit them or nearly do."""
+    groups = Categories([f"g{i}" for i in range(11)])
+    pairs: list[Any] = [
+        [f"g{i}", value] for i, value in enumerate((-0.3, 0.4, 1.1, 0.7, 5, -1e300, 0.1, 0.2, 1, 0.9, 0))
+    ]
+    odd: list[Any] = [["x", 0.5], ["g3", None], ["g3"], ["g3", 0.5, 0.5], [None, 0.25], [], [0.5, "g3"], None, "g3", 7]
+    return [
+        (write_encoder(SignedValue(groups, Interval(-0.3, 1.1), row)), [*pairs, *odd]) for row in (0, 1, 6, 13, 4095)
+    ]
+
+
 def questionnaires(odd: list[Any]) -> list[tuple[dict[str, Any], list[Any]]]:
     """Return encoders of rows of answers with rows: of symbols, of numbers that may be refused, and of anything."""
     dice, found = Dice(6), list[tuple[dict[str, Any], list[Any]]]()
@@ -896,6 +909,7 @@ def make() -> dict[str, Any]:
     encoders.append((write_encoder(Attribute(1, Interval(0, 10))), [*odd, *rows]))
     encoders += [(document, [*pairs, *odd, *rows]) for document, pairs in row_encoders()]
     encoders += questionnaires([*odd, *rows])
+    encoders += signed_encoders()
     uploads = [
         upload(dice.bytes(16), number, width, [[dice.bytes(16), dice.bytes(size)] for size in sizes], ends)
         for number, width, sizes, ends in (

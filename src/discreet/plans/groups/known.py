@@ -64,7 +64,7 @@ def signed_cost(epsilon: float, groups: int) -> float:
     Examples
     --------
     >>> round(signed_cost(1.0, 51), 2)
-    4.45
+    4.42
     """
     source = best_mean_mechanism(epsilon)
     x, weights = (part[::40] for part in guessed_numbers())
