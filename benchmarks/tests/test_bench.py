@@ -14,7 +14,8 @@ from discreet import compiling
 from discreet.cli import app
 from discreet.errors import DiscreetError
 from discreet.mechanisms.registry import entries, mechanism
-from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, merged, numeric_accuracy, page, run
+from discreet.privacy.entropy import KEPT_WORDS
+from discreet_benchmarks import PARTS, accuracy, chosen, mechanisms, merged, numeric_accuracy, page, run, threads
 from discreet_benchmarks.peers import Peers, interpreter
 from discreet_benchmarks.rows import MEANING, PER_REPORT, Missing, Row, Settings
 from discreet_benchmarks.scaling import slope
@@ -230,6 +231,62 @@ def test_what_fails_is_said_and_the_rest_is_measured(monkeypatch, tmp_path):
     assert found["failed"] == ["accuracy:frequencies"]
     assert "accuracy:frequencies failed: DiscreetError: a process ended" in found["notes"]
     assert found["rows"][0]["name"] == "mean epsilon=0.5"
+
+
+def test_an_interrupted_run_is_resumed(monkeypatch, tmp_path):
+    calls = []
+
+    def measured(name, fails=()):
+        def task():
+            calls.append(name)
+            if name in fails:
+                raise KeyboardInterrupt if fails == ("b",) else DiscreetError("a process ended")
+            return [Row("accuracy", name, "accuracy", "error", 1.0)]
+
+        return task
+
+    def with_fails(*fails):
+        tasks = {name: measured(name, fails) for name in "abc"}
+        monkeypatch.setattr(accuracy, "tasks", lambda settings: tasks)
+
+    options = ("--quick", "--json", "--no-peers", "--only", "accuracy", "--out", str(tmp_path))
+    assert "there is no unfinished run in" in invoke(*options, "--resume").stderr
+    with_fails("b")
+    assert invoke(*options).exit_code != 0  # interrupted in b
+    with_fails("c", "x")
+    done = invoke(*options, "--resume")
+    assert done.exit_code == 1  # c failed, and is tried again
+    assert json.loads(done.stdout)["failed"] == ["accuracy:c"]
+    assert "was started with other options" in invoke("--no-peers", "--out", str(tmp_path), "--resume").stderr
+    with_fails()
+    done = invoke(*options, "--resume")
+    assert done.exit_code == 0, done.output
+    assert [row["name"] for row in json.loads(done.stdout)["rows"]] == ["a", "b", "c"]
+    assert "".join(calls) == "ab" + "bc" + "c"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bench.json", "report.html"]
+
+
+@pytest.mark.parametrize("name", ["minimax", "optimized-unary"])
+def test_threads_are_measured_beside_one(name, monkeypatch):
+    best = {"1 of 2": 2.0, "1 of 8": 2.0, "2": 2.1, "8": 2.2, "chunk": 1.0, "part": 0.0}
+    monkeypatch.setattr(threads, "interleaved", lambda clocks, repeats: best | {k: best[k] for k in clocks})
+    rows = threads.mechanism(Settings(quick=True), name, threads.MECHANISMS[name])
+    serial, two, eight = rows
+    words = mechanism(name, 1.0, **threads.MECHANISMS[name]).words_per_report
+    assert serial.ours == pytest.approx(1 / (KEPT_WORDS // words) / 2)
+    assert two.floor == eight.floor == 2.0
+    assert two.ours >= 2.1
+    assert eight.meets is False  # 10 % more CPU time than one thread
+
+
+def test_the_clocks_of_threads_run():
+    source = mechanism("duchi", 1.0)
+    x = np.linspace(-1, 1, 1000)
+    for run_once in threads.turns(source, x).values():
+        assert run_once() > 0
+    seen = []
+    assert threads.together(lambda: seen.append(source.privatize_and_tally(x).n), 1000, 3, 2) > 0
+    assert seen == [1000] * 6
 
 
 def test_a_quick_run_leaves_spark_out_unless_it_is_named():

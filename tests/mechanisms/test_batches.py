@@ -1,5 +1,7 @@
 """Batches that are counted and not kept, and threads that share them: always the tally of the same reports."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ def small_parts(monkeypatch):
     """Make parts so small that a few thousand reports are many of them."""
     monkeypatch.setattr(base, "_PART_BYTES", 600)
     monkeypatch.setattr(base, "_PART_REPORTS", 500)
+    monkeypatch.setattr(sys.modules["discreet.plans.simulate"], "_PART", 700)
     monkeypatch.setattr(base, "KEPT_WORDS", 300)
     monkeypatch.setattr(entropy, "KEPT_WORDS", 300)
 
@@ -61,3 +64,11 @@ def test_a_seeded_simulation_does_not_depend_on_threads(plan, small_parts):
     assert one.to_dict() == four.to_dict()
     with pytest.raises(dc.DiscreetError, match="threads must be a whole number from 1, not 0"):
         dc.simulate(plan, values, threads=0)
+
+
+def test_a_wrong_value_is_named_by_its_place_among_all(small_parts):
+    values = np.full(5000, 3.0)
+    values[4321] = np.nan
+    for threads in (1, 4):
+        with pytest.raises(dc.DiscreetError, match="4321"):
+            dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1), values, seed=1, threads=threads)

@@ -12,6 +12,7 @@ from discreet import compiling
 from discreet.errors import DiscreetError
 from discreet.extras import has
 from discreet.text import listed
+from discreet_benchmarks.progress import Unfinished
 from discreet_benchmarks.rows import MEANING, Missing, Row, Settings, Task, circumstances, load
 
 __all__ = ["PARTS", "chosen", "merged", "run"]
@@ -24,7 +25,8 @@ PARTS = {
     "files": "Parquet files",
     "service": "The collector",
     "spark": "Spark",
-    "scaling": "Scaling with reports, categories and workers",
+    "threads": "Threads",
+    "scaling": "Scaling with reports and categories",
 }
 """Titles of the parts by name, in the order of the report."""
 SLOW = ("spark",)
@@ -57,6 +59,7 @@ def run(
     settings: Settings | None = None,
     progress: Callable[[str, int, int], None] = lambda text, done, total: None,
     without_peers: str = "",
+    unfinished: Unfinished | None = None,
 ) -> dict[str, Any]:
     """Measure and return everything, ready for JSON.
 
@@ -70,11 +73,13 @@ def run(
         Called with the current task, the number of finished tasks and the number of all tasks.
     without_peers : str
         The reason why there are no peers.
+    unfinished : Unfinished
+        Keeps what is measured, and has what an earlier run measured.
     """
     names, settings = list(names), Settings() if settings is None else settings
     parts = chosen(names, settings)
     about = circumstances()
-    rows: list[Row] = []
+    rows: list[dict[str, Any]] = []
     failed: list[str] = []
     notes = [f"No peers: {without_peers}"] if without_peers else []
     if settings.peers is not None:
@@ -85,15 +90,27 @@ def run(
     for part, tasks in parts.items():
         for name, task in tasks.items():
             progress(f"{part}: {name}", done, total)
+            done += 1
+            before = None if unfinished is None else unfinished.tasks.get(f"{part}:{name}")
+            if before is not None:
+                rows += before["rows"]
+                notes += before["notes"]
+                continue
+            told: list[str] = []
+            measured: list[Row] = []
             try:
                 with compiling.using(compiled=has("numba")):  # what a process that works on and on reaches
-                    rows += task()
+                    measured = task()
             except Missing as missing:
-                notes.append(f"{part}:{name} is skipped: {missing}")
+                told.append(f"{part}:{name} is skipped: {missing}")
             except Exception as error:  # one failure must not cost the other rows
                 failed.append(f"{part}:{name}")
                 notes.append(f"{part}:{name} failed: {type(error).__name__}: {error}")
-            done += 1
+                continue
+            rows += [row.to_dict() for row in measured]
+            notes += told
+            if unfinished is not None:
+                unfinished.add(f"{part}:{name}", [row.to_dict() for row in measured], told)
     about["machine"]["load_after"] = load()
     return about | {
         "quick": settings.quick,
@@ -101,9 +118,9 @@ def run(
         "only": names,
         "meaning": MEANING,
         "notes": list(dict.fromkeys(notes)),
-        "rows": [row.to_dict() for row in rows],
+        "rows": rows,
         "failed": failed,
-        "misses": [row.name for row in rows if row.meets is False],
+        "misses": [row["name"] for row in rows if row["meets"] is False],
     }
 
 

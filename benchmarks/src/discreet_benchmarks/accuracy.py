@@ -116,8 +116,9 @@ def _compared(
 ) -> list[Row]:
     """Return three rows: default beside default, our default beside their best, and best beside best."""
     best = min(ours, key=lambda name: ours[name])
+    usual = ", ".join(f"{peer}, {kind}: {error:.3g}" for (peer, kind), error in theirs.items() if kind in DEFAULTS)
     kinds = (
-        (f"frequencies by default {which}", default, DEFAULTS, AT_LEAST, named),
+        (f"frequencies by default {which}", default, DEFAULTS, AT_LEAST, f"{named}; their defaults: {usual or 'none'}"),
         (f"frequencies {which}", default, None, AT_LEAST, f"{named} here; theirs the best in hindsight"),
         (f"frequencies at best {which}", ours[best], None, None, f"{best} here; both the best in hindsight"),
     )

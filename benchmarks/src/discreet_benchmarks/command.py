@@ -29,6 +29,7 @@ def register(app: typer.Typer) -> None:
             "discreet bench --quick",
             "discreet bench --only mechanisms:duchi --only accuracy --json",
             "discreet bench --peers .venv-peers/bin/python --out out/bench",
+            "discreet bench --resume",
             "discreet bench honesty --size quick",
         ),
     )
@@ -49,6 +50,9 @@ def bench(
         ),
     ] = None,
     no_peers: Annotated[bool, typer.Option("--no-peers", help="Measure without the other libraries.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run in the same folder, with the same options.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for report.html and bench.json.", file_okay=False)] = Path(
         "out/bench"
     ),
@@ -65,12 +69,15 @@ def bench(
 
     Measures clients and servers of every mechanism, the reconstruction of distributions, linear programmes, files, the
     collector, Spark and scaling; beside pure-ldp, multi-freq-ldpy, dense EM and HiGHS, and beside the limits that the
-    random number generator and memory set. Times are CPU time, the best of interleaved repeats.
+    random number generator and memory set. Times are CPU time, the best of interleaved repeats. What is measured is
+    kept task by task: --resume goes on with a run that was interrupted, or in which a task failed.
     """
     if context.invoked_subcommand is not None:
         return
+    from discreet import __version__
     from discreet_benchmarks import chosen, merged, run
     from discreet_benchmarks.page import html, markdown
+    from discreet_benchmarks.progress import Unfinished
     from discreet_benchmarks.rows import Settings
 
     if publish and not Path("docs").is_dir():
@@ -80,14 +87,18 @@ def bench(
     names = [name for given in only or [] for name in given.replace(",", " ").split()]
     chosen(names, Settings(quick))  # fail on a wrong name before the peers start
     out.mkdir(parents=True, exist_ok=True)
+    about = {"version": __version__, "quick": quick, "only": names, "peers": not no_peers}
+    unfinished = Unfinished(out, about, resume=resume)
     with ExitStack() as stack:
         others, why = _peers(peers, no_peers)
         if others is not None:
             stack.callback(others.close)
-        found = run(names, Settings(quick, others), stack.enter_context(Progress()), why)
+        found = run(names, Settings(quick, others), stack.enter_context(Progress()), why, unfinished)
     text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     (out / "bench.json").write_text(text, "utf-8")
     (out / "report.html").write_text(html(found), "utf-8")
+    if not found["failed"]:
+        unfinished.finish()
     if publish:
         results = Path("docs") / "results" / "bench.json"
         shown = merged(json.loads(results.read_text("utf-8")), found) if names and results.is_file() else found

@@ -1,7 +1,8 @@
 """Clients and servers of every registered mechanism, beside the peers that have the same mechanism and beside floors.
 
-A client's floor is the keystream: the time to draw a report's random words. A server's floor is memory: the time to
-read the bytes that a report needs, at the speed of a block that does not fit in a cache.
+A client's floor is the keystream and memory: the time to draw a report's random words, to read its value (8 bytes) and
+to write the report. A server's floor is memory: the time to read the bytes that a report needs. Memory has the speed of
+a block that does not fit in a cache.
 
 - A histogram reads the report and the 8-byte counter it adds to.
 - Bit vectors are read as they are, one bit per category: their counters are touched once in thousands of reports.
@@ -9,7 +10,7 @@ read the bytes that a report needs, at the speed of a block that does not fit in
 
 The peers take one value per call; their cost per report is that of a loop over a list, on as many reports as fit in a
 fraction of a second. Ours is the cost in a batch. The cost of one call for one report is measured as well, beside the
-same peers.
+same peers: of so many calls that the stock of draws is refilled in between, as in a process that works on and on.
 """
 
 import time
@@ -22,12 +23,14 @@ import numpy as np
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.categorical.count_mean_sketch import Sketch
 from discreet.mechanisms.categorical.local_hashing import LocalHashing
+from discreet.mechanisms.categorical.projective_geometry import ProjectiveGeometry
 from discreet.mechanisms.categorical.subset_selection import Subset
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import Entry, entries
 from discreet.mechanisms.shapes.bit_vector import BitVector
-from discreet.privacy.entropy import Entropy
-from discreet_benchmarks.rows import FLOOR_TARGET, PEER_TARGET, PER_REPORT, Row, Settings, Task
+from discreet.mechanisms.stock import MOST
+from discreet.privacy.entropy import KEPT_WORDS, Entropy
+from discreet_benchmarks.rows import FLOOR_TARGET, ONE_TARGET, PEER_TARGET, PER_REPORT, Row, Settings, Task
 from discreet_benchmarks.timing import Clock, clock, interleaved, keystream, memory
 
 PART = "mechanisms"
@@ -40,6 +43,8 @@ _FAR = 6.0
 """A peer whose measured p or q is this many standard errors from ours does not have the same mechanism."""
 SETS: dict[str, dict[str, Any]] = {"agreement": {"sizes": (2,) * 8}, "padded-subset": {"options": 8, "most": 3}}
 """Sets of options that people tick, any of them or a few."""
+SETS_OF_NUMPY = ("agreement", "padded")
+"""Kinds of mechanisms for sets."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
@@ -78,7 +83,10 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
     x = np.linspace(-1, 1, n) if source.numeric else np.arange(n) * 7919 % source.size
     entropy, one = Entropy(), 0.25 if source.numeric else 1
     reports = _many(source, source.privatize(x))
-    calls = 20 if words > 100 else 200
+    calls = 2 * min(MOST, max(1, KEPT_WORDS // words))
+    values = [one] * calls
+    for x_one in values:
+        source.one(x_one)  # until the stock has its full size
     needed, floor_is = bytes_read(source)
     kept, notes = _same(settings, source, peers or []) if isinstance(source, Oracle) else ([], "")
     clocks: dict[str, Clock] = {
@@ -86,8 +94,7 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
         "word": keystream(min(n * words, 1 << 22)),
         "server": clock(lambda: source.tally(reports), len(reports)),
         "byte": memory(),
-        "one": clock(lambda: [source.privatize(one, entropy) for _ in range(calls)], calls),
-        "draw": clock(lambda: [entropy.read(8 * words) for _ in range(calls)], calls),
+        "one": clock(lambda: [source.one(x_one) for x_one in values], calls),
     }
     for peer in kept:
         for side in ("client", "server"):
@@ -99,8 +106,10 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
     return [
         Row(
             PART, f"client {label}", "speed", PER_REPORT, best["client"], *beside["client"],
-            words * best["word"], f"{words} word{plural} of the keystream", PEER_TARGET, FLOOR_TARGET, notes,
-            facts | {"words": words, "reports": n},
+            words * best["word"] + (8 + source._empty(1).nbytes) * best["byte"],
+            f"{words} word{plural} of the keystream, and memory: the value and the report", PEER_TARGET, FLOOR_TARGET,
+            "; ".join(filter(None, [notes, more_than_words(source)])),
+            facts | {"words": words, "reports": n, "keystream": words * best["word"]},
         ),
         Row(
             PART, f"server {label}", "speed", PER_REPORT, best["server"], *beside["server"],
@@ -110,8 +119,8 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
         ),
         Row(
             PART, f"one report {label}", "latency", "seconds per call", best["one"], *beside["client"],
-            best["draw"], f"one draw of {words} word{plural} from the keystream", None, None,
-            "a device privatises one value per call; the peers' generators are not cryptographic", {"words": words},
+            words * best["word"], f"{words} word{plural} of the keystream", ONE_TARGET, None,
+            "the peers' generators are not cryptographic", {"words": words, "calls": calls},
         ),
     ]  # fmt: skip
 
@@ -128,12 +137,28 @@ def bytes_read(source: Mechanism) -> tuple[float, str]:
     return held + 8.0, f"memory: the report ({held} byte{'s' if held > 1 else ''}) and its 8-byte counter"
 
 
+def more_than_words(source: Mechanism) -> str:
+    """Return what a client does besides drawing words and comparing them with thresholds."""
+    if isinstance(source, ProjectiveGeometry):
+        size = source.size * source.alphabet * source.dtype.itemsize / 2**20
+        return f"looks its report up in a list of all points of each value, {size:.1f} MiB: more than near caches hold"
+    if source.kind in SETS_OF_NUMPY:
+        return "drawn by numpy, a few operations per word for all reports side by side; it has no compiled sampler"
+    return ""
+
+
 def beyond(source: Mechanism) -> str:
     """Return what a server does besides reading and adding."""
     if isinstance(source, Sketch):
-        return "sorts reports by their hash function before counting"
+        return (
+            "copies reports beside others of their hash function, each of which has counters of its own, before it "
+            "adds them; the floor only reads them"
+        )
     if isinstance(source, LocalHashing):
-        return "computes a hash for every category, and the report's own tables before the first"
+        return (
+            "computes a hash for every category, and what all hashes of a report share before the first: arithmetic, "
+            "which the floor, made of memory, leaves out, and which weighs most where categories are few"
+        )
     if isinstance(source, Subset):
         return "also counts the ones of every report: exactly k are allowed"
     return ""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PEER_TARGET = 20.0
 """How many times faster than the better peer a row of speed should be."""
+ONE_TARGET = 1.0
+"""How many times faster than the better peer one report per call should be, with a cryptographic generator."""
 FLOOR_TARGET = 3.0
 """How many times its floor a client or a server may cost."""
 PER_REPORT = "seconds per report"
@@ -40,7 +42,7 @@ class Row:
     part, name : str
         The part it belongs to, and its name.
     kind : str
-        "speed", "latency" (one call for one report), "accuracy" or "scaling".
+        "speed", "latency" (one call for one report), "accuracy", "threads" or "scaling".
     ours, best_peer, floor : float
         Values in the same unit; less is better.
     peer, floor_is : str

@@ -236,11 +236,11 @@ def page(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def write_page(result: Path, target: Path) -> None:
-    head, _, rest = target.read_text(encoding="utf-8").partition("<!-- scale -->\n")
-    tail = rest[rest.index("<!-- /scale -->") :]
-    table = page(json.loads(result.read_text(encoding="utf-8")))
-    target.write_text(f"{head}<!-- scale -->\n{table}\n{tail}", encoding="utf-8")
+def write_page(table: str, target: Path, mark: str) -> None:
+    """Put a table between its marks on a page."""
+    head, _, rest = target.read_text(encoding="utf-8").partition(f"<!-- {mark} -->\n")
+    tail = rest[rest.index(f"<!-- /{mark} -->") :]
+    target.write_text(f"{head}<!-- {mark} -->\n{table}\n{tail}", encoding="utf-8")
 
 
 def main() -> None:
@@ -252,7 +252,8 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write docs/results/scale.json into docs/scale.md")
     options = parser.parse_args()
     if options.page:
-        write_page(Path("docs/results/scale.json"), Path("docs/scale.md"))
+        found = json.loads(Path("docs/results/scale.json").read_text(encoding="utf-8"))
+        write_page(page(found), Path("docs/scale.md"), "scale")
         return
     folder = Path(tempfile.mkdtemp(dir=options.folder))
     try:

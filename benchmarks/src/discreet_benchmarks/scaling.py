@@ -1,13 +1,10 @@
-"""Scaling: how the cost grows with reports (n), with categories or buckets (d), and with workers.
+"""Scaling: how the cost grows with reports (n), and with categories or buckets (d); `threads` has the workers.
 
 Each curve is measured at several points and fitted by a power law. A row compares the cost of one unit (a report, a
-category of a report, a worker's second) at the last point with the first: perfect scaling is a ratio of 1.
+category of a report) at the last point with the first: perfect scaling is a ratio of 1.
 """
 
-import os
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -24,8 +21,8 @@ EPSILON = 1.0
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
-    """Return the tasks: three kinds of curves."""
-    return {"n": partial(reports, settings), "d": partial(sizes, settings), "workers": partial(workers, settings)}
+    """Return the tasks: two kinds of curves."""
+    return {"n": partial(reports, settings), "d": partial(sizes, settings)}
 
 
 def slope(points: dict[int, float]) -> float:
@@ -92,26 +89,3 @@ def sizes(settings: Settings) -> list[Row]:
     best = interleaved(clocks, settings.repeats)
     points = {int(d): seconds for d, seconds in best.items()}
     return [*rows, _row("EMS iteration by d", "seconds per iteration and bucket", points, 1.0)]
-
-
-def workers(settings: Settings) -> list[Row]:
-    """Measure privatising and tallying by the number of threads, in wall time, which a busy machine affects."""
-    source = mechanism("hadamard-response", EPSILON, size=1024)
-    x = np.arange(1 << 18) % source.size
-    pieces = 16 if settings.quick else 64
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    counts = sorted({1, 2, *(1 << k for k in range(2, cores.bit_length()))} & set(range(1, max(2, cores) + 1)))
-
-    def piece(_: int) -> None:
-        source.tally(source.privatize(x, Entropy()))
-
-    def seconds(count: int) -> float:
-        with ThreadPoolExecutor(count) as pool:
-            list(pool.map(piece, range(count)))  # wait until every thread has started
-            before = time.perf_counter()
-            list(pool.map(piece, range(pieces)))
-            return (time.perf_counter() - before) / (pieces * x.size)
-
-    best = interleaved({str(count): partial(seconds, count) for count in counts}, settings.repeats)
-    points = {int(count): found for count, found in best.items()}
-    return [_row("privatize and tally by workers", "worker-seconds per report, wall time", points, -1.0)]

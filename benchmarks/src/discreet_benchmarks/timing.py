@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.privacy.entropy import Entropy
+from discreet.privacy.entropy import KEPT_WORDS, Entropy, room
 
 Clock = Callable[[], float]
 """A function that does its work once and returns seconds per unit (a report, an iteration, a solution)."""
-CHUNK = 1 << 16
-"""Words per draw, as in a client: they stay in the cache."""
 BLOCK = 1 << 23
 """Size of the block for measuring memory, in words: 64 MiB, more than a cache holds."""
 
@@ -55,8 +53,9 @@ def keystream(words: int) -> Clock:
     entropy = Entropy()
 
     def draw() -> None:
-        for start in range(0, words, CHUNK):
-            entropy.words(min(CHUNK, words - start))
+        with room(min(words, KEPT_WORDS)) as kept:
+            for start in range(0, words, KEPT_WORDS):
+                entropy.fill(kept, min(KEPT_WORDS, words - start))
 
     return clock(draw, words)
 

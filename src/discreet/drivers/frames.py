@@ -20,7 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.plans.answers import Answer
 from discreet.plans.base import Plan
 from discreet.privacy.entropy import Entropy
-from discreet.threads import check_threads
+from discreet.threads import check_threads, in_order
 
 __all__ = ["estimate_frame", "privatize_frame"]
 
@@ -117,8 +117,8 @@ def estimate_frame(frame: Any, *, by: str | None = None) -> dict[str, Answer]:
             groups = merge_groups(groups, reports.tally_by(batch, by))
         return reports.estimate_by(groups, by)
     tallies: Tallies = {}
-    for batch in table.to_batches():
-        tallies = merge(tallies, reports.tally_batch(batch))
+    for counted in in_order(reports.tally_batch, table.to_batches(max_chunksize=_ROWS), check_threads(None)):
+        tallies = merge(tallies, counted)
     return reports.estimate(tallies)
 
 

@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.arrays import AnyArray, Counts, Floats
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, DomainError
 from discreet.plans.assignment import cuts
 from discreet.plans.base import A, Answered, Channel, Plan, Round
 from discreet.plans.encoders import Answers, Bucket, Encoder, column_of
 from discreet.plans.rows import Labelled, Rows
 from discreet.privacy.entropy import Entropy
 from discreet.tallies import Tally
-from discreet.threads import check_threads
+from discreet.threads import check_threads, in_order
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
+
+_PART = 1 << 19
+"""This many people at a time, so that their inputs stay in cache; threads take such parts in turn."""
 
 
 def simulate(
@@ -85,14 +88,36 @@ def simulate(
         for drawn, group in enumerate(_parts(asked, persons, rows)):
             chosen = held(asked, rows if whole else rows[group])
             for channel in asked.answered(drawn):
-                encoded = channel.encoder.encode(chosen) if len(chosen) else None
-                inputs = encoded.inputs if encoded else np.empty(0, dtype=np.int64)
-                clipped += encoded.clipped_low + encoded.clipped_high if encoded else 0
-                _add(tally, channel, channel.mechanism.privatize_and_tally(inputs, entropy, threads=at_once))
+                counted, outside = _answers(channel, chosen, entropy, at_once)
+                _add(tally, channel, counted)
+                clipped += outside
         history.append(Answered(asked, tally))
     estimate = plan.estimate(history)
     estimate.details["clipped_in_simulation"] = clipped
     return estimate
+
+
+def _answers(channel: Channel, rows: Rows, entropy: Entropy, threads: int) -> tuple[Tally, int]:
+    """Return the tally of the answers of some people, and how many values were clipped; a part at a time."""
+    encoder, mechanism = channel.encoder, channel.mechanism
+
+    def answer(part: tuple[Rows, Entropy]) -> tuple[Tally, int]:
+        encoded = encoder.encode(part[0])
+        return mechanism.privatize_and_tally(encoded.inputs, part[1]), encoded.clipped_low + encoded.clipped_high
+
+    if not len(rows):
+        return mechanism.tally([]), 0
+    parts = [rows[start : start + _PART] for start in range(0, len(rows), _PART)]
+    if len(parts) == 1:
+        return answer((rows, entropy))
+    words = [len(part) * mechanism.words_per_report for part in parts]
+    sources = [entropy] * len(parts) if threads == 1 else entropy.divide(words)
+    try:
+        counted = list(in_order(answer, zip(parts, sources, strict=True), threads))
+    except DomainError:
+        encoder.encode(rows)  # names the row by its place in the whole
+        raise
+    return Tally.merge(tally for tally, _ in counted), sum(clipped for _, clipped in counted)
 
 
 def _from_laws(plan: Plan[A], rows: Rows, shares: Floats, people: int, seed: int | None) -> A:

@@ -151,6 +151,18 @@ class HashFamily:
         """Return the buckets of the values 0..size-1 under one seed."""
         return self.bucket_many(np.arange(size), np.full(size, seed, dtype=np.uint64))
 
+    def count_few(self, size: int, reports: AnyArray) -> Counts | None:
+        """Return `support_counts` of reports (seed * buckets + bucket), if the compiled kernel for few values pays."""
+        if size > FEW or self.bits < 16 or not compiling.pays("counting few hashes", 6e-9 * size * len(reports)):
+            return None
+        from discreet.mechanisms.kernels.categorical import count_hashed_few
+
+        kind, counts = np.uint16 if self.bits == 16 else np.uint32, np.zeros(size, dtype=np.int64)
+        room = np.empty(((size - 1).bit_length() + 3, SIDE_BY_SIDE), dtype=kind)
+        polynomial, starts = np.uint32(POLYNOMIALS[self.bits]), np.array(self.starts, dtype=np.uint64)
+        count_hashed_few(reports, self.buckets, starts, self.bits, polynomial, room[3:], room[0], room[1:3], counts)
+        return counts
+
     def support_counts(self, size: int, seeds: Words, buckets: AnyArray) -> Counts:
         """Return, for each value below size, the number of (seed, bucket) pairs that it falls into."""
         if self.bits < 16 or not compiling.pays("counting hashes", 6e-9 * size * len(seeds)):
@@ -158,7 +170,7 @@ class HashFamily:
             for start in range(0, len(seeds), _CHUNK):
                 counts += self._count_plain(size, seeds[start : start + _CHUNK], buckets[start : start + _CHUNK])
             return counts
-        from discreet.mechanisms.kernels.categorical import count_hashed, count_hashed_few
+        from discreet.mechanisms.kernels.categorical import count_hashed
 
         starts = np.array(self.starts, dtype=np.uint64)
         widths = np.diff(starts)
@@ -168,15 +180,10 @@ class HashFamily:
             np.zeros(size, np.int64),
             np.uint64(POLYNOMIALS[self.bits]),
         )
-        own = starts[buckets], widths[buckets]
-        if size <= FEW:
-            room = np.empty((levels + 3, SIDE_BY_SIDE), dtype=kind)
-            count_hashed_few(seeds, *own, self.bits, polynomial, room[3:], room[0], room[1:3], counts)
-            return counts
         low = np.empty(1 << min(8, levels), dtype=kind)
         high = np.empty(1 << min(4, max(0, levels - 8)), dtype=kind)
         block = np.empty(low.size * high.size, dtype=kind)
-        count_hashed(seeds, *own, self.bits, polynomial, low, high, block, counts)
+        count_hashed(seeds, starts[buckets], widths[buckets], self.bits, polynomial, low, high, block, counts)
         return counts
 
     def _count_plain(self, size: int, seeds: Words, buckets: AnyArray) -> Counts:

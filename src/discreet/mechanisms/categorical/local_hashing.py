@@ -127,7 +127,8 @@ class LocalHashing(PublicCoin, Oracle):
         return np.asarray(self.family.bucket_many(np.full(len(seeds), value), seeds) == buckets)
 
     def _count(self, reports: AnyArray) -> Counts:
-        return self.family.support_counts(self._size, *self._split(reports))
+        counts = self.family.count_few(self._size, reports)
+        return self.family.support_counts(self._size, *self._split(reports)) if counts is None else counts
 
     def _split(self, reports: AnyArray) -> tuple[Words, Words]:
         """Return seeds and buckets; a power of two needs no division."""

@@ -155,7 +155,9 @@ class Subset(BitVector, Oracle):
         place, end = places[-1, ~inside], ends[-1, ~inside]  # who has the true value draws one other less
         marks[np.where(marks[place], end, place)] = True
         packed = np.packbits(marks.reshape(len(drawn), width), axis=1, bitorder="little")
-        return list(zip((int.from_bytes(row, "little") for row in packed), inside.tolist(), strict=True))
+        rows = (int.from_bytes(row, "little") for row in packed)
+        sets = packed.view("<u8").reshape(-1).tolist() if self.lanes == 1 else rows
+        return list(zip(sets, inside.tolist(), strict=True))
 
     def _finish(self, value: Any, drawn: Any) -> AnyArray:
         bits, inside = drawn

@@ -175,24 +175,29 @@ def count_hashed(seeds, starts, widths, bits, polynomial, low, high, block, coun
 
 
 @njit(cache=True, nogil=True)
-def count_hashed_few(seeds, starts, widths, bits, polynomial, rows, t, bounds, counts):
-    """`count_hashed` for few values: one value after the other, for many reports side by side.
+def count_hashed_few(reports, buckets, starts, bits, polynomial, rows, t, bounds, counts):
+    """`count_hashed` of reports (seed * buckets + bucket) for few values: one by one, for many reports side by side.
 
     From one value to the next in Gray code a v + b changes by a single row. ``rows``, ``t`` and ``bounds`` (the first
     hash of each report's bucket, and how many there are) are uint16 for 16 bits, uint32 for 24.
     """
     levels, length = rows.shape
-    mask = (ONE << np.uint64(bits)) - ONE
-    for start in range(0, seeds.shape[0], length):
-        count = min(length, seeds.shape[0] - start)
+    mask, half, even = (ONE << np.uint64(bits)) - ONE, np.uint64(bits), 0
+    while 1 << even < buckets:
+        even += 1
+    is_even, shift = 1 << even == buckets, np.uint64(even)
+    for start in range(0, reports.shape[0], length):
+        count = min(length, reports.shape[0] - start)
         for i in range(count):
-            seed = seeds[start + i]
-            row = seed >> np.uint64(bits)
-            t[i], bounds[0, i], bounds[1, i] = seed & mask, starts[start + i], widths[start + i]
-            for level in range(levels):
-                rows[level, i] = row
-                row <<= ONE
-                row ^= polynomial * (row >> np.uint64(bits))
+            report = np.uint64(reports[start + i])
+            seed = report >> shift if is_even else report // np.uint64(buckets)
+            bucket = report - seed * np.uint64(buckets)
+            t[i], rows[0, i] = seed & mask, seed >> half
+            bounds[0, i], bounds[1, i] = starts[bucket], starts[bucket + ONE] - starts[bucket]
+        for level in range(1, levels):
+            for i in range(count):
+                row = np.uint32(rows[level - 1, i])
+                rows[level, i] = np.uint32(row << np.uint32(1)) ^ np.uint32((row >> np.uint32(bits - 1)) * polynomial)
         for step in range(1 << levels):
             level = 0
             while step and not (step >> level) & 1:
