@@ -10,6 +10,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
+import discreet as dc
 from discreet.cli import app
 
 
@@ -68,3 +69,26 @@ def test_a_new_token(tmp_path):
     database = str(tmp_path / "c.db")
     made = run("serve", "--database", database, "--new-token", "Ann", "--json")
     assert json.loads(made.stdout)["token"].startswith("dct-")
+
+
+@pytest.mark.needs("fastapi")
+def test_a_campaign_by_group_on_the_command_line(collector, tmp_path):
+    there = {"DISCREET_URL": collector["url"], "DISCREET_TOKEN": collector["token"]}
+    plan = dc.Groups(dc.Mean((0, 60), 2.0, method="duchi"), by=dc.Categories(["Iowa", 7]), name="state")
+    (tmp_path / "plan.json").write_text(json.dumps(plan.to_dict()))
+    start = ("campaign", "start", str(tmp_path / "plan.json"), "--title", "Commuting", "--minimum", "1")
+    identifier = json.loads(run(*start, "--json", **there).stdout)["id"]
+    for person, group in enumerate(("Iowa", "7")):
+        ledger = str(tmp_path / f"ledger-{person}.jsonl")
+        answer = ("campaign", "answer", identifier, "42", "--ledger", ledger, "--limit", "2")
+        assert "say which of the 2 groups" in run(*answer, **there).output
+        answered = run(*answer, "--group", group, "--json", **there)
+        assert json.loads(answered.stdout)["statuses"] == {"accepted": 1}, answered.output
+    added = json.loads(run("campaign", "add-groups", identifier, "Maine", "--json", **there).stdout)
+    assert added["groups"] == [{"group": "Iowa", "n": 1}, {"group": 7, "n": 1}, {"group": "Maine", "n": 0}]
+    assert identifier in added["link"]
+    invited = json.loads(run(*start, "--admission", "invited", "--json", **there).stdout)["id"]
+    made = json.loads(run("campaign", "invite", invited, "--group", "Iowa", "--json", **there).stdout)
+    ledger = str(tmp_path / "guest.jsonl")
+    answered = run("campaign", "answer", made["links"][0], "42", "--ledger", ledger, "--limit", "2", "--json", **there)
+    assert json.loads(answered.stdout)["statuses"] == {"accepted": 1}, answered.output

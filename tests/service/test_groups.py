@@ -85,7 +85,7 @@ def test_a_group_must_be_stated_and_known(collector, tmp_path):
     ledger = dc.Ledger(tmp_path / "ledger", limit=4)
     with pytest.raises(dc.DiscreetError, match="asks by group: say which of the 3 groups"):
         campaign.answer(40.0, ledger, simulation=True)
-    with pytest.raises(dc.DiscreetError, match="one of the 3 groups of the campaign, not 'Texas'"):
+    with pytest.raises(dc.DiscreetError, match="one of the 3 groups, not 'Texas'"):
         campaign.answer(40.0, ledger, group="Texas", simulation=True)
     assert not ledger.has_answered("me", campaign.id)  # nothing was charged
     assert campaign.answer(40.0, ledger, group="Ohio", simulation=True).counted == 1

@@ -180,6 +180,9 @@ def invite(
     links: Annotated[
         bool, typer.Option("--links", help="Print links to the answer page, with the hash of the open round.")
     ] = False,
+    group: Annotated[
+        str | None, typer.Option(help="Invite to this public group, if the campaign asks by group.")
+    ] = None,
     url: Url = HERE,
     token: Token = None,
     as_json: Json = False,
@@ -190,12 +193,33 @@ def invite(
         link = link_to(url, found.progress())
         if link is None:
             raise DiscreetError("no round of the campaign is open, so nobody can be invited")
-        tickets = found.invite(count)
+        tickets = found.invite(count, group)
     invited = [f"{link}&ticket={ticket}" for ticket in tickets]
     if as_json:
         show_json({"tickets": tickets, "links": invited})
     else:
         typer.echo("\n".join(invited if links else tickets))
+
+
+@group.command("add-groups", epilog=examples("discreet campaign add-groups ID Maine Vermont --token TOKEN"))
+def add_groups(
+    campaign: Identifier,
+    labels: Annotated[list[str], typer.Argument(help="The groups to add.")],
+    url: Url = HERE,
+    token: Token = None,
+    as_json: Json = False,
+) -> None:
+    """Add public groups to a campaign that asks by group, while a round is open.
+
+    Reports so far keep their group. The question changes, so people need the new link, which is printed.
+    """
+    with connect(url, token) as collector:
+        found = collector.campaign(campaign).add_groups(labels)
+    link = link_to(url, found)
+    if as_json:
+        show_json({"groups": found["groups"], "link": link})
+    else:
+        typer.echo(link)
 
 
 @group.command(
@@ -216,6 +240,9 @@ def answer(
     ledger: Annotated[Path, typer.Option(help="Your ledger; a new one needs --limit.")] = Path("ledger.jsonl"),
     limit: Annotated[float | None, typer.Option(help="The most ε you will spend over all campaigns.")] = None,
     ticket: Annotated[str | None, typer.Option(help="Your invitation ticket, if the campaign needs one.")] = None,
+    public_group: Annotated[
+        str | None, typer.Option("--group", help="Your group, if the campaign asks by group. It is sent as it is.")
+    ] = None,
     url: Url = HERE,
     as_json: Json = False,
 ) -> None:
@@ -233,7 +260,9 @@ def answer(
     link = read_link(campaign)
     kept = Ledger(ledger, limit)
     with connect(link.url or url, None) as collector:
-        receipt = collector.campaign(link.campaign).answer(given, kept, ticket=ticket or link.ticket, pin=link.pin)
+        receipt = collector.campaign(link.campaign).answer(
+            given, kept, group=public_group, ticket=ticket or link.ticket, pin=link.pin
+        )
     facts: dict[str, Any] = {"round": receipt.round, "statuses": dict(receipt.statuses)}
     facts |= {"spent": written(kept.spent("me")), "is_replaced": bool(receipt.replaced)}
     if as_json:

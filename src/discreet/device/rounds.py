@@ -21,7 +21,7 @@ from discreet.messages.ids import ticket_group
 from discreet.messages.rounds import read_announcement
 from discreet.messages.uploads import entry_width, lead, pieces, report_ids, write_groups
 from discreet.plans.assignment import drawn_by_id, thresholds
-from discreet.plans.base import Channel, Round
+from discreet.plans.base import Channel, Round, group_place
 from discreet.privacy.entropy import Entropy
 from discreet.privacy.ledger import Loss, Rational, rational, shown
 
@@ -112,9 +112,7 @@ class VerifiedRound:
         invited = ticket_group(ticket) if ticket is not None and self.admission == "invited" else None
         if label is None and invited is None:
             raise DiscreetError(f"the campaign asks by group: say which of the {by.size} groups the answer belongs to")
-        if label is not None and label not in by.labels:
-            raise DiscreetError(f"group must be one of the {by.size} groups of the campaign, not {label!r}")
-        stated = invited if label is None else by.labels.index(label)
+        stated = invited if label is None else group_place(label, by)
         if invited is not None and invited != stated:
             raise DiscreetError("group must be the one of the invitation; leave it out")
         if stated is None or stated >= by.size:

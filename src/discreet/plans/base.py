@@ -83,6 +83,14 @@ def group_key(label: Any, key: str) -> str:
     return f"{label}/{key}"
 
 
+def group_place(label: Any, by: Categories) -> int:
+    """Return the number of a public group; labels differ as texts, so a text says which one is meant."""
+    names = [str(known) for known in by.labels]
+    if str(label) not in names:
+        raise DiscreetError(f"group must be one of the {by.size} groups, not {label!r}")
+    return names.index(str(label))
+
+
 @dataclass(frozen=True)
 class Round:
     """One round of questions.

@@ -26,7 +26,17 @@ from discreet.errors import DiscreetError, MissingExtra
 from discreet.estimation.secret_groups import Cells
 from discreet.mechanisms.shapes.rounded import Rounded
 from discreet.plans.answers import Answer
-from discreet.plans.base import MOST_GROUPS, Answered, Channel, History, Plan, Round, checked_people, group_key
+from discreet.plans.base import (
+    MOST_GROUPS,
+    Answered,
+    Channel,
+    History,
+    Plan,
+    Round,
+    checked_people,
+    group_key,
+    group_place,
+)
 from discreet.plans.encoders import MOST_LEVELS, GroupValue, SignedValue
 from discreet.plans.groups.answer import GroupsAnswer
 from discreet.plans.groups.design import GUESSED_MEAN, GUESSED_SPREAD, Design, best_design, group_oracle
@@ -194,9 +204,7 @@ class Groups(Plan[GroupsAnswer]):
 
     def place(self, label: Any) -> int:
         """Return the number of a group, or say that there is none of this label."""
-        if label not in self.by.labels:
-            raise DiscreetError(f"group must be one of the {self.by.size} groups, not {label!r}")
-        return self.by.labels.index(label)
+        return group_place(label, self.by)
 
     def with_groups(self, labels: Sequence[Any]) -> Self:
         """Return the plan with more groups, after those that it has: earlier reports have none of them.
