@@ -8,6 +8,7 @@ after a crash: `advance` looks at what is stored and continues from there.
 import datetime
 import hashlib
 import json
+import logging
 import math
 import threading
 from collections.abc import Sequence
@@ -37,6 +38,8 @@ from discreet.service.standings import Standing, people_by_group, people_in, sta
 from discreet.service.store import Store
 from discreet.text import listed
 from discreet.wire import canonical
+
+_log = logging.getLogger("discreet.service")
 
 
 class Campaigns:
@@ -208,6 +211,7 @@ class Campaigns:
         self.handed.store()
         for row in self.store.campaigns():
             if row["finished"]:
+                self._expire(row)
                 continue
             over = row["closes"] is not None and row["closes"] < self.settings.day(row["zone"])
             try:
@@ -219,6 +223,19 @@ class Campaigns:
                     self.close(row["id"])
             except DiscreetError:
                 continue  # the round stays as it is: too few reports for the plan to continue, or not readable
+
+    def _expire(self, row: RowMapping) -> None:
+        """Delete a finished campaign whose last report is older than the settings keep."""
+        if not self.settings.retention_days:
+            return
+        days = [datetime.date.fromisoformat(day["day"]) for one in standings(self.store, row["id"]) for day in one.days]
+        if (self.settings.today() - max([row["created"], *days])).days > self.settings.retention_days:
+            self.store.drop_campaign(row["id"])
+            _log.warning(
+                "campaign %s was deleted %d days after its last report",
+                bytes(row["id"]).hex(),
+                self.settings.retention_days,
+            )
 
     # -- for people who answer ----------------------------------------------------------------------------
 

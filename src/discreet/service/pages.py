@@ -57,7 +57,7 @@ def mount(app: FastAPI, service: Service) -> None:
     }
 
     def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
-        text = templates.get_template(name).render(**values)
+        text = _below(service.settings.root_path, templates.get_template(name).render(**values))
         return HTMLResponse(text, status, {"Content-Security-Policy": served.policy()})
 
     hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
@@ -182,3 +182,16 @@ def _allowed(who: Administrator | None) -> dict[str, bool]:
     """Return what a page offers to whoever looks at it."""
     roles = {"may_look": "viewer", "may_edit": "editor", "may_own": "owner"}
     return {name: who is not None and who.may(role) for name, role in roles.items()}
+
+
+def _below(root: str, text: str) -> str:
+    """Return a page whose links are right where a proxy serves the collector below a path.
+
+    Examples
+    --------
+    >>> _below("/survey", '<html lang="en"><a href="/new">')
+    '<html data-root="/survey" lang="en"><a href="/survey/new">'
+    """
+    if not root:
+        return text
+    return re.sub(r'(href|src)="/', rf'\1="{root}/', text.replace("<html ", f'<html data-root="{root}" ', 1))

@@ -1,6 +1,7 @@
 """Settings of a collector: its limits and its clock."""
 
 import datetime
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -56,6 +57,9 @@ class Settings:
     behind_proxy : int
         How many proxies of yours are in front; zero means none. The address of a client is then the one that the first
         of them wrote into X-Forwarded-For. Without a proxy the header is ignored.
+    root_path : str
+        The path under which a proxy serves the collector, such as ``/survey``, which it takes away before it passes a
+        request on; empty at the root of a host.
     requests_per_second, burst : float
         Limit per address (429), in uploads; zero means no limit. Ids count for half, other calls for a quarter, pages
         and their files for nothing. Addresses are hashed, kept in memory only, and never stored.
@@ -72,6 +76,8 @@ class Settings:
     grace_days : int
         How many days after a round was closed reports that were drawn for it are still counted, if another round is
         open: people may have answered while it changed.
+    retention_days : int
+        How many days after its last report a finished campaign is deleted with everything in it; zero means never.
     tick_seconds : float
         How often dates and targets are checked.
     look_seconds : float
@@ -86,6 +92,7 @@ class Settings:
     max_connections: int = 0
     connections_per_address: int = 0
     behind_proxy: int = 0
+    root_path: str = ""
     requests_per_second: float = 50.0
     burst: float = 1000.0
     shutdown_seconds: float = 10.0
@@ -94,8 +101,15 @@ class Settings:
     metrics_folder: str = ""
     today: Callable[..., datetime.date] = _today
     grace_days: int = 1
+    retention_days: int = 0
     tick_seconds: float = 10.0
     look_seconds: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", self.root_path):
+            raise DiscreetError(
+                f"root_path must be a path such as /survey, without a slash at its end, not {self.root_path!r}"
+            )
 
     def day(self, zone: str) -> datetime.date:
         """Return the current day in a time zone."""

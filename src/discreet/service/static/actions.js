@@ -1,11 +1,11 @@
 // What an administrator does with a campaign, each behind a button with `data-action`.
 import { copyable, field, openDialog } from "./dialog.js";
-import { el } from "./dom.js";
+import { el, rooted } from "./dom.js";
 import { call, checked, post, send } from "./session.js";
 
 /** @typedef {{ id: string, title: string, link: string, closes: string, groups: any[] | null }} Campaign */
 
-const whole = (/** @type {string} */ path) => new URL(path, location.href).href;
+const whole = (/** @type {string} */ path) => new URL(rooted(path), location.href).href;
 const say = (/** @type {string} */ text) => el("p", {}, text);
 
 /** Everything that needs no dialog of its own beyond a question. */
@@ -57,7 +57,7 @@ export const ACTIONS = {
       act: async () => {
         if (typed.value.trim() !== title.trim()) throw new Error("This is not the title of the campaign.");
         await checked(send("DELETE", `/api/campaigns/${id}`));
-        location.assign("/");
+        location.assign(rooted("/"));
       },
     });
   },

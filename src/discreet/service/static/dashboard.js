@@ -1,7 +1,7 @@
 // The dashboard: a piece of HTML from the server, replaced when the server says that it has changed.
 import { ACTIONS, download } from "./actions.js";
 import { copy } from "./dialog.js";
-import { $ } from "./dom.js";
+import { $, rooted } from "./dom.js";
 import { follow } from "./events.js";
 import { call, checked, showSignOut, signIn, isSignedIn } from "./session.js";
 import "./tips.js";
@@ -42,9 +42,9 @@ function show(text) {
   const title = live.querySelector("h1")?.textContent;
   if (title) document.title = `${title} · discreet`;
   const embed = $("embed");
-  if (embed) embed.textContent = `<iframe src="${new URL(embed.dataset.path, location.href).href}" sandbox="allow-scripts allow-same-origin allow-forms" referrerpolicy="origin" width="100%" height="700"></iframe>`;
+  if (embed) embed.textContent = `<iframe src="${new URL(rooted(embed.dataset.path), location.href).href}" sandbox="allow-scripts allow-same-origin allow-forms" referrerpolicy="origin" width="100%" height="700"></iframe>`;
   const link = $("link");
-  if (link) link.value = new URL(link.dataset.link, location.href).href;
+  if (link) link.value = new URL(rooted(link.dataset.link), location.href).href;
 }
 
 /** How to find an element again after a refresh, so that it keeps the keyboard's focus. @param {Element | null} node */
@@ -63,7 +63,7 @@ live.addEventListener("click", async (event) => {
   $("live-status").textContent = "";
   try {
     if (path) await download(path, name);
-    if (copied) await copy(new URL(copied, location.href).href, button, $("link"));
+    if (copied) await copy(new URL(rooted(copied), location.href).href, button, $("link"));
     if (action) await ACTIONS[action](JSON.parse(button.dataset.about ?? $("about").dataset.about), refresh);
   } catch (error) {
     $("live-status").textContent = /** @type {Error} */ (error).message;

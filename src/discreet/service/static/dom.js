@@ -31,3 +31,6 @@ export const number = (value, digits = 4, least = 1) =>
 
 /** 0.1234 -> "12.3 %" @param {number} share */
 export const percent = (share) => `${number(100 * share, share >= 0.0995 ? 3 : 2, share >= 0.0995 ? 3 : 2)}\u202f%`;
+
+/** The path of something of the collector, which need not be at the root of its host. @param {string} path */
+export const rooted = (path) => `${document.documentElement.dataset.root ?? ""}${path}`;

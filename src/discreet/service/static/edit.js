@@ -1,5 +1,5 @@
 // The form that edits a campaign, or starts a copy of it.
-import { $ } from "./dom.js";
+import { $, rooted } from "./dom.js";
 import { call, checked, send, showSignOut, signedIn } from "./session.js";
 import { fillZones } from "./zones.js";
 
@@ -38,7 +38,7 @@ form.addEventListener("submit", async (event) => {
     const more = isCopy ? { plan, admission: $("admission").value, participants: Number($("people").value) || null } : {};
     const path = isCopy ? "/api/campaigns" : `/api/campaigns/${id}`;
     const made = await (await checked(send(isCopy ? "POST" : "PATCH", path, { ...fields, ...more }))).json();
-    location.assign(`/campaigns/${made.id}`);
+    location.assign(rooted(`/campaigns/${made.id}`));
   } catch (error) {
     $("error").textContent = /** @type {Error} */ (error).message;
   }

@@ -1,6 +1,6 @@
 // The form for a new campaign. After every change it asks the collector what error to expect.
 import { listed, preview, startBuilder } from "./builder.js";
-import { $ } from "./dom.js";
+import { $, rooted } from "./dom.js";
 import { post, showSignOut, signedIn } from "./session.js";
 import { fillZones } from "./zones.js";
 import "./tips.js";
@@ -67,7 +67,7 @@ form.addEventListener("submit", async (event) => {
     origins: String(origins ?? "").split(/\s+/).filter(Boolean),
   });
   const made = await response.json();
-  if (response.ok) location.assign(`/campaigns/${made.id}`);
+  if (response.ok) location.assign(rooted(`/campaigns/${made.id}`));
   else $("error").textContent = made.error;
 });
 

@@ -1,5 +1,5 @@
 // The administrator's token: in this tab's sessionStorage and not in a cookie, so that no other site can use it.
-import { $ } from "./dom.js";
+import { $, rooted } from "./dom.js";
 
 const KEY = "discreet token";
 
@@ -16,7 +16,7 @@ export const isSignedIn = () => sessionStorage.getItem(KEY) !== null;
 export function call(path, options = {}) {
   const token = sessionStorage.getItem(KEY);
   const headers = { ...options.headers, ...(token ? { authorization: `Bearer ${token}` } : {}) };
-  return fetch(path, { ...options, credentials: "omit", headers });
+  return fetch(rooted(path), { ...options, credentials: "omit", headers });
 }
 
 /** @param {string} method @param {string} path @param {any} [body] */
@@ -67,6 +67,6 @@ export function showSignOut() {
   button.hidden = false;
   button.onclick = () => {
     sessionStorage.removeItem(KEY);
-    location.assign("/");
+    location.assign(rooted("/"));
   };
 }
