@@ -7,6 +7,7 @@ PostgreSQL is measured if DISCREET_BENCH_DATABASE names an empty database; other
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -198,15 +199,13 @@ def singles(servers: list[tuple[subprocess.Popen[bytes], int]], campaign: bytes,
 
 
 def people(server: tuple[subprocess.Popen[bytes], int], campaign: str, count: int) -> list[Row]:
-    """Measure what the browser of a new person asks for: the page, its files, the campaign, its round and an id."""
+    """Measure what the browser of a new person asks for: the page, its files, and what to ask with an id."""
     process, port = server
-    made = []
-    for _ in range(count):
-        for path in first_visit(port, campaign):
-            made.append(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-        body = b'{"count":1}'
-        head = f"POST /api/campaigns/{campaign}/ids HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
-        made.append(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+    body = b'{"id":true}'
+    head = f"POST /api/campaigns/{campaign}/ask HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    asking = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    visit = [f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in first_visit(campaign)]
+    made = [*visit, asking] * count
     before = cpu_seconds(process)
     seconds = asyncio.run(send(port, made, PEOPLE_CONNECTIONS))
     details = {
@@ -216,10 +215,9 @@ def people(server: tuple[subprocess.Popen[bytes], int], campaign: str, count: in
     return [Row(PART, "new people on the answer page", "speed", "seconds per person", seconds / count, details=details)]
 
 
-def first_visit(port: int, campaign: str) -> list[str]:
-    """Return what a browser without a cache asks for before somebody answers."""
+def first_visit(campaign: str) -> list[str]:
+    """Return what a browser without a cache loads before it asks."""
     from discreet.service import served
 
-    page = served.answer_page().decode()
-    files = [path for path in served.served_files() if f'"{path}"' in page]
-    return [f"/c/{campaign}", *files, f"/api/campaigns/{campaign}", f"/api/campaigns/{campaign}/round"]
+    files = re.findall(r'(?:src|href)="\.\.(/[^"]+\.(?:js|css))"', served.answer_page().decode())
+    return [f"/c/{campaign}", *dict.fromkeys(files)]

@@ -273,23 +273,26 @@ class Campaigns:
 
     def round(self, identifier: bytes) -> str:
         """Return the announcement of the open round, for clients; links carry the hash of exactly this text."""
-        row, rounds = self.find(identifier), self.store.rounds(identifier)
-        if rounds[-1]["closed"] or self.state(row) != "open":
+        return self._round(self.find(identifier), self.store.last_round(identifier))
+
+    def _round(self, row: RowMapping, last: RowMapping) -> str:
+        Asked.read(last["document"])  # refused if it cannot be read
+        if last["closed"] or self.state(row) != "open":
             raise Conflict(f"the campaign does not accept answers: it is {self.state(row)}")
-        return announced(rounds[-1]["document"], identifier, row["admission"], plan_of(row["plan"]).epsilon)
+        return announced(last["document"], bytes(row["id"]), row["admission"], plan_of(row["plan"]).epsilon)
 
     def ask(self, identifier: bytes, wants_id: bool) -> dict[str, Any]:
         """Return what a page needs to ask a person: the campaign, the open round and, if wanted, an id."""
-        row = self.find(identifier)
+        row, last = self.find(identifier), self.store.last_round(identifier)
         try:
-            text = self.round(identifier)
+            text = self._round(row, last)
         except Conflict:
             text = None
         issues = wants_id and text is not None and row["admission"] == "issued"
         return {
             "campaign": self.public(row),
             "round": text,
-            "id": self.issue(identifier, 1)[0] if issues else None,
+            "id": self._issue(row, last, 1)[0] if issues else None,
         }
 
     def rounds(self, identifier: bytes) -> list[dict[str, Any]]:
@@ -302,11 +305,13 @@ class Campaigns:
         row = self.find(identifier)
         if row["admission"] != "issued":
             raise Conflict(f"ids are handed out only if admission is issued; here it is {row['admission']}")
+        return self._issue(row, self.store.last_round(identifier), count)
+
+    def _issue(self, row: RowMapping, last: RowMapping, count: int) -> list[str]:
         nonces, week = system_entropy().read(8 * count), week_of(self.settings.today())
         ids = [issue_id(bytes(row["secret"]), nonces[i : i + 8], week) for i in range(0, 8 * count, 8)]
         if isinstance(plan_of(row["plan"]), Questionnaire):
-            last = self.store.rounds(identifier)[-1]
-            self.handed.add(identifier, last["id"], Asked.read(last["document"]), ids)
+            self.handed.add(bytes(row["id"]), last["id"], Asked.read(last["document"]), ids)
         return [one.hex() for one in ids]
 
     def invite(self, identifier: bytes, count: int, group: Any = None) -> list[str]:

@@ -212,7 +212,10 @@ def _sqlite(url: sa.URL, lock_seconds: float) -> Engine:
         max_overflow=32,
         pool_timeout=lock_seconds,
     )
-    pragmas = ("journal_mode=WAL", "synchronous=FULL", "cache_size=-65536", "temp_store=MEMORY", "secure_delete=ON")
+    pragmas = (
+        "journal_mode=WAL", "synchronous=FULL", "cache_size=-65536", "temp_store=MEMORY", "secure_delete=ON",
+        "wal_autocheckpoint=4000",  # pages: those of tallies change with every commit, and are moved once
+    )  # fmt: skip
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: Any, _: Any) -> None:

@@ -27,6 +27,15 @@ _STEP = 1_000_000
 _BLOCK = 50_000
 """How many reports are handed on at once."""
 
+# Statements that every visitor needs are built once.
+_CAMPAIGN = sa.select(schema.campaigns).where(schema.campaigns.c.id == sa.bindparam("which"))
+_LAST_ROUND = (
+    sa.select(schema.rounds)
+    .where(schema.rounds.c.campaign == sa.bindparam("of"))
+    .order_by(schema.rounds.c.number.desc())
+    .limit(1)
+)
+
 
 class Store(Tokens):
     """What a collector keeps; see `Database` for the parameters."""
@@ -69,8 +78,12 @@ class Store(Tokens):
     def campaign(self, identifier: bytes) -> RowMapping | None:
         """Return a campaign's row."""
         with self.read() as connection:
-            query = sa.select(schema.campaigns).where(schema.campaigns.c.id == identifier)
-            return connection.execute(query).mappings().one_or_none()
+            return connection.execute(_CAMPAIGN, {"which": identifier}).mappings().one_or_none()
+
+    def last_round(self, campaign: bytes) -> RowMapping:
+        """Return the last round of a campaign that exists."""
+        with self.read() as connection:
+            return connection.execute(_LAST_ROUND, {"of": campaign}).mappings().one()
 
     def campaigns(self) -> list[RowMapping]:
         """Return all campaigns, newest first."""
