@@ -1,6 +1,7 @@
 """Screenshots of every page, made in a headless chromium: `python -m tests.service.pictures FOLDER`.
 
-Phone and desktop, light and dark, English, German and Arabic. docs/images keeps some of them as collector-*.png.
+Phone and desktop, light and dark, English, German and Arabic. With docs/images as a second folder, most of them are kept
+there with fewer colours, as collector-*.png.
 """
 
 import base64
@@ -163,5 +164,39 @@ def main(folder: Path) -> None:
         camera.take("missing-phone")
 
 
+KEPT = (
+    "distribution-desktop distribution-dark distribution-phone frequencies-desktop frequencies-phone means-desktop "
+    "campaigns-desktop campaigns-dark campaigns-phone new-desktop new-dark new-phone edit-desktop edit-phone "
+    "people-desktop people-phone report-desktop withheld-phone empty-desktop missing-phone dialog-qr-desktop "
+    "dialog-delete-desktop dialog-results-desktop answer-en-phone answer-en-desktop answer-en-dark answer-de-phone "
+    "answer-ar-phone answer-ar-dark details-en-phone details-de-phone details-ar-phone sent-en-phone sent-de-phone "
+    "sent-ar-dark"
+).split()
+SIDE_BY_SIDE = ("answer-de-phone", "details-de-phone", "answer-ar-phone", "answer-ar-dark")
+
+
+def keep(folder: Path, images: Path) -> None:
+    """Keep pictures for the documentation: cut below the dialog or the first screens, with 96 colours."""
+    from PIL import Image
+
+    def read(name: str, height: int) -> Any:
+        found = Image.open(folder / f"collector-{name}.png").convert("RGB")
+        return found.crop((0, 0, found.width, min(found.height, height)))
+
+    def write(picture: Any, name: str) -> None:
+        few = picture.quantize(96, dither=Image.Dither.NONE)
+        few.save(images / f"collector-{name}.png", optimize=True)
+
+    for name in KEPT:
+        write(read(name, DESKTOP[1] if name.startswith("dialog") else 1800), name)
+    shown = [read(name, PHONE[1]) for name in SIDE_BY_SIDE]
+    wide = Image.new("RGB", (len(shown) * (PHONE[0] + 30) - 30, PHONE[1]), "#8a8f94")
+    for i, one in enumerate(shown):
+        wide.paste(one, (i * (PHONE[0] + 30), 0))
+    write(wide, "languages")
+
+
 if __name__ == "__main__":
     main(Path(sys.argv[1]))
+    if len(sys.argv) > 2:
+        keep(Path(sys.argv[1]), Path(sys.argv[2]))

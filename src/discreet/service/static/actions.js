@@ -53,7 +53,7 @@ export const ACTIONS = {
   delete({ id, title }) {
     const [row, typed] = field("Type the title to confirm", { autocomplete: "off", spellcheck: "false" });
     openDialog("Delete this campaign for good?", [say(`“${title}”, all its reports, tallies and invitations are deleted. This cannot be undone.`), row], {
-      yes: "Delete for good", no: "Cancel",
+      yes: "Delete for good", no: "Cancel", isFinal: true,
       act: async () => {
         if (typed.value.trim() !== title.trim()) throw new Error("This is not the title of the campaign.");
         await checked(send("DELETE", `/api/campaigns/${id}`));

@@ -4,15 +4,16 @@ import { $, el } from "./dom.js";
 /**
  * Ask, act, and stay open with the reason if that fails.
  * @param {string} title @param {(Element | string)[]} body
- * @param {{ yes?: string, no?: string, act?: () => Promise<any> }} [options] without `yes` there is only a button to close it
+ * @param {{ yes?: string, no?: string, isFinal?: boolean, act?: () => Promise<any> }} [options] without `yes` there is only a button to close it
  */
-export function openDialog(title, body, { yes = "", no = "Close", act = async () => {} } = {}) {
+export function openDialog(title, body, { yes = "", no = "Close", isFinal = false, act = async () => {} } = {}) {
   const dialog = $("dialog");
   $("dialog-title").textContent = title;
   $("dialog-body").replaceChildren(...body);
   $("dialog-error").textContent = "";
   $("dialog-yes").textContent = yes;
   $("dialog-yes").hidden = !yes;
+  $("dialog-yes").classList.toggle("danger", isFinal);
   $("dialog-yes").disabled = false;
   $("dialog-no").textContent = no;
   $("dialog-no").onclick = () => dialog.close();
