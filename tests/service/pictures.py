@@ -1,7 +1,7 @@
 """Screenshots of every page, made in a headless chromium: `python -m tests.service.pictures FOLDER`.
 
-Phone and desktop, light and dark, English, German and Arabic. With docs/images as a second folder, most of them are kept
-there with fewer colours, as collector-*.png.
+Phone and desktop, light and dark, English, German and Arabic. With docs/images as a second folder, most of them are
+kept there with fewer colours, as collector-*.png.
 """
 
 import base64
@@ -164,14 +164,43 @@ def main(folder: Path) -> None:
         camera.take("missing-phone")
 
 
-KEPT = (
-    "distribution-desktop distribution-dark distribution-phone frequencies-desktop frequencies-phone means-desktop "
-    "campaigns-desktop campaigns-dark campaigns-phone new-desktop new-dark new-phone edit-desktop edit-phone "
-    "people-desktop people-phone report-desktop withheld-phone empty-desktop missing-phone dialog-qr-desktop "
-    "dialog-delete-desktop dialog-results-desktop answer-en-phone answer-en-desktop answer-en-dark answer-de-phone "
-    "answer-ar-phone answer-ar-dark details-en-phone details-de-phone details-ar-phone sent-en-phone sent-de-phone "
-    "sent-ar-dark"
-).split()
+KEPT = [
+    "distribution-desktop",
+    "distribution-dark",
+    "distribution-phone",
+    "frequencies-desktop",
+    "frequencies-phone",
+    "means-desktop",
+    "campaigns-desktop",
+    "campaigns-dark",
+    "campaigns-phone",
+    "new-desktop",
+    "new-dark",
+    "new-phone",
+    "edit-desktop",
+    "edit-phone",
+    "people-desktop",
+    "people-phone",
+    "report-desktop",
+    "withheld-phone",
+    "empty-desktop",
+    "missing-phone",
+    "dialog-qr-desktop",
+    "dialog-delete-desktop",
+    "dialog-results-desktop",
+    "answer-en-phone",
+    "answer-en-desktop",
+    "answer-en-dark",
+    "answer-de-phone",
+    "answer-ar-phone",
+    "answer-ar-dark",
+    "details-en-phone",
+    "details-de-phone",
+    "details-ar-phone",
+    "sent-en-phone",
+    "sent-de-phone",
+    "sent-ar-dark",
+]
 SIDE_BY_SIDE = ("answer-de-phone", "details-de-phone", "answer-ar-phone", "answer-ar-dark")
 
 
