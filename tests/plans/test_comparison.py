@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.advice import people_to_compare
 from discreet.mechanisms.registry import entries
 from discreet.plans.base import Answered
 from discreet.plans.coarse import same_distributions
@@ -187,6 +188,20 @@ def test_the_level_of_the_wald_test_with_every_kind_of_oracle(method, groups):
         pytest.skip("the same law as with two groups")
     wald, _ = levels([0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.03, 0.02], 2000, method, groups)
     assert 0.03 <= wald <= 0.07
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_people_to_compare_see_the_difference_in_80_of_100_cases(epsilon):
+    n, random = people_to_compare(epsilon, 0.1), np.random.default_rng(8)
+    plan = dc.Mean(dc.Interval(-1, 1), epsilon)
+    mechanism = plan.round([]).channels[0].mechanism
+
+    def drawn(shift):
+        return answered(plan, mechanism.draw_tally([shift - 0.5, shift + 0.5], [0.5, 0.5], n, random))
+
+    seen = [dc.compare(drawn(-0.05), drawn(0.05)).p_value < 0.05 for _ in range(2000)]
+    assert abs(np.mean(seen) - 0.8) < 0.03
 
 
 # -- distributions and several numbers ---------------------------------------------------------------------------

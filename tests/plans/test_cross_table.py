@@ -136,6 +136,26 @@ def test_power_is_that_of_the_noncentral_chi_square():
     assert abs(levels(plan, table, n, 1000, 3) - exact) < 0.06
 
 
+ADULT = {
+    "sex × income": ([[0.2946, 0.0362], [0.4646, 0.2046]], 3363),
+    "race × sex": (
+        [[0.0037, 0.0059], [0.0106, 0.0213], [0.0478, 0.0482], [0.0033, 0.0050], [0.2654, 0.5889]], 65_743,
+    ),
+}  # fmt: skip
+"""Shares in the Adult data, rounded, and the people with whom the note sees the association in 80 of 100 cases."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ADULT)
+def test_people_of_the_note_see_an_association_in_80_of_100_cases(name):
+    shares, n = ADULT[name]
+    found = np.array(shares) / np.sum(shares)
+    plan = dc.CrossTable(dc.Categories(range(found.shape[0])), dc.Categories(range(found.shape[1])), 1.0)
+    assert abs(levels(plan, found, n, 2000, 5) - 0.8) < 0.03
+    independent = np.outer(found.sum(axis=1), found.sum(axis=0))
+    assert 0.03 <= levels(plan, independent, n, 2000, 6) <= 0.07
+
+
 @pytest.mark.parametrize("strength", [0.0, 0.1])
 def test_the_interval_of_the_association_covers(strength):
     table = np.outer([0.5, 0.3, 0.2], [0.6, 0.4]) + strength * np.array([[1, -1], [-0.5, 0.5], [-0.5, 0.5]])
