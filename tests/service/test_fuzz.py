@@ -125,10 +125,6 @@ def test_openapi(tmp_path):
     openapi(str(tmp_path / "c.db"), examples=8)
 
 
-def test_openapi_of_a_questionnaire(tmp_path):
-    openapi(str(tmp_path / "c.db"), examples=2, plan=survey(), values=people(30, seed=4))
-
-
 @pytest.mark.slow
 def test_openapi_of_a_questionnaire_at_length(tmp_path):
     openapi(str(tmp_path / "c.db"), examples=100, plan=survey(), values=people(300, seed=4))

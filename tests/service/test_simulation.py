@@ -250,7 +250,7 @@ def test_simulation():
 
 
 def test_simulation_of_a_questionnaire():
-    run_state_machine_as_test(Survey, settings=settings(FAST, max_examples=8))
+    run_state_machine_as_test(Survey, settings=settings(FAST, max_examples=5))
 
 
 def test_simulation_on_postgresql(postgres):

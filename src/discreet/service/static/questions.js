@@ -29,7 +29,7 @@ const items = (question, { most }) => [...question.options.map(String), ...quest
 /** What each combination of symbols says, the first changing slowest; null if there are too many. @param {Column[]} columns */
 function combined(columns) {
   if (columns[0].symbols === 0 || columns.reduce((product, { symbols }) => product * symbols, 1) > MOST_MEANINGS) return null;
-  return columns.map(symbolsOf).reduce((all, own) => all.flatMap((one) => own.map((symbol) => (one ? `${one} · ${symbol}` : symbol))), [""]);
+  return columns.map(symbolsOf).reduce((all, own) => all.flatMap((one) => own.map((symbol) => (one ? `${one}, ${symbol}` : symbol))), [""]);
 }
 
 /** @param {Column} column @returns {string[]} */
