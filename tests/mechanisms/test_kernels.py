@@ -244,3 +244,16 @@ def test_reports_are_counted_in_parts_and_named_by_their_place(name: str, monkey
         wrong[2345] = 255
         with pytest.raises(dc.DiscreetError, match="report 2345 must"):
             m.tally(wrong)
+
+
+@pytest.mark.needs("numba")
+@pytest.mark.parametrize("sizes", [(2, 2, 2), (3, 4), (2, 3, 5)])
+def test_listed_agreements_are_those_that_are_computed(sizes: tuple[int, ...]) -> None:
+    m = entries()["agreement"].build(1.0, sizes=sizes)
+    x = np.arange(5000) % m.size
+    words = dc.Entropy.seeded(6).words(2 * len(x))
+    computed, listed = m._empty(len(x)), m._empty(len(x))
+    m._each(x, words, computed)
+    m._many(x, words, listed)
+    assert "_listed" in vars(m)
+    assert (listed == computed).all()

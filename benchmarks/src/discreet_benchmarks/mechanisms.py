@@ -43,8 +43,6 @@ _FAR = 6.0
 """A peer whose measured p or q is this many standard errors from ours does not have the same mechanism."""
 SETS: dict[str, dict[str, Any]] = {"agreement": {"sizes": (2,) * 8}, "padded-subset": {"options": 8, "most": 3}}
 """Sets of options that people tick, any of them or a few."""
-SETS_OF_NUMPY = ("agreement", "padded")
-"""Kinds of mechanisms for sets."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
@@ -142,7 +140,7 @@ def more_than_words(source: Mechanism) -> str:
     if isinstance(source, ProjectiveGeometry):
         size = source.size * source.alphabet * source.dtype.itemsize / 2**20
         return f"looks its report up in a list of all points of each value, {size:.1f} MiB: more than near caches hold"
-    if source.kind in SETS_OF_NUMPY:
+    if source.kind == "padded":
         return "drawn by numpy, a few operations per word for all reports side by side; it has no compiled sampler"
     return ""
 

@@ -71,6 +71,21 @@ def below_law(number: int, bound: int) -> Fraction:
     return Fraction(-(-((number + 1) << 64) // bound) + (-(number << 64) // bound), 1 << 64)
 
 
+def every_draw(inside: int, outside: int, values: int) -> Words:
+    """Return two words for each draw of each value: all that are inside (a first word of 0), then all that are not.
+
+    Examples
+    --------
+    >>> every_draw(1, 2, 1).tolist() == [0, 0, 2**64 - 1, 0, 2**64 - 1, 2**63]
+    True
+    """
+    drawn = [(0, -(-(i << 64) // inside)) for i in range(inside)]
+    drawn += [((1 << 64) - 1, -(-(i << 64) // outside)) for i in range(outside)]
+    words = np.tile(np.array(drawn, dtype=np.uint64).reshape(-1), values)
+    words.flags.writeable = False  # like the keystream's own words, so that the same compiled kernel serves
+    return words
+
+
 def unevenness(*bounds: int) -> Fraction:
     """Return how much likelier one number of `below` can be than another, for any of these bounds.
 

@@ -33,7 +33,15 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.arithmetic import below, below_law, check_listable, check_whole, largest_hit, unevenness
+from discreet.mechanisms.arithmetic import (
+    below,
+    below_law,
+    check_listable,
+    check_whole,
+    every_draw,
+    largest_hit,
+    unevenness,
+)
 from discreet.mechanisms.families import Oracle, listed_covariance
 from discreet.mechanisms.registry import register
 from discreet.mechanisms.transforms import hyperplane_sums, join_hyperplanes
@@ -170,10 +178,7 @@ class ProjectiveGeometry(Oracle):
     @cached_property
     def _points(self) -> AnyArray:
         """All points for each value, those on its hyperplane first: what words that draw them one by one give."""
-        drawn = [(0, -(-(i << 64) // self.on)) for i in range(self.on)]
-        drawn += [((1 << 64) - 1, -(-(i << 64) // self.off)) for i in range(self.off)]
-        words = np.tile(np.array(drawn, dtype=np.uint64).reshape(-1), self._size)
-        words.flags.writeable = False  # like the keystream's own words, so that the same compiled kernel serves
+        words = every_draw(self.on, self.off, self._size)
         points = self._empty(self._size * self.alphabet)
         self._compute(np.repeat(np.arange(self._size), self.alphabet), words, points)
         return points.reshape(self._size, self.alphabet)

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from discreet import compiling
 from discreet.arrays import AnyArray, Counts, Floats, Words
-from discreet.errors import DiscreetError, DomainError
+from discreet.errors import DiscreetError
 from discreet.mechanisms.arithmetic import below_law, check_listable, check_whole, largest_hit
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import register
@@ -209,20 +208,7 @@ class Subset(BitVector, Oracle):
 
     def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of 64-bit words with exactly k ones each, or say what is wrong."""
-        rows = self._as_rows(reports)
-        if not compiling.pays("checking subsets", 1e-9 * rows.size):
-            self.check_tail(rows)
-            wrong = np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != self.k
-            bad = int(wrong.argmax()) if wrong.any() else -1
-        else:
-            from discreet.mechanisms.kernels.bits import count_ones
-
-            bad = int(count_ones(rows, self.k, np.uint64(self._tail_mask)))
-        if bad >= 0:
-            self.check_tail(rows)
-            ones = int(np.bitwise_count(rows[bad]).sum())
-            raise DomainError(f"report {bad} must have exactly {self.k} ones, not {ones}")
-        return rows
+        return self.check_ones(self._as_rows(reports), self.k)
 
     def _document(self) -> dict[str, Any]:
         return {"size": self._size, "k": self.k, "hit": self.hit}

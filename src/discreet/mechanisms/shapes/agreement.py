@@ -25,13 +25,15 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Counts, Floats, Words
 from discreet.errors import DiscreetError
-from discreet.mechanisms.arithmetic import below, below_all, below_law, check_listable, unevenness
+from discreet.mechanisms.arithmetic import below, below_all, below_law, check_listable, every_draw, unevenness
 from discreet.mechanisms.families import Categorical
 from discreet.operators import Incidence, Operator
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.exact import TOTAL, float_above
 from discreet.wire import Fields
 
+MOST_LISTED = 1 << 20
+"""A client that privatises many values lists all reports of each value up to this many in all: they stay in cache."""
 MOST_QUESTIONS = 16
 """The most questions that one report answers."""
 
@@ -150,6 +152,22 @@ class Agreement(Categorical):
             rest = np.where(agree, rest, rest // (size - 1))
             report += (values // scale % size + shift) % size * scale
         out[:] = report
+
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
+        if "_listed" not in vars(self) and (self._size**2 > MOST_LISTED or len(values) < 1 << 12):
+            self._each(values, words, out)
+            return
+        from discreet.mechanisms.kernels.categorical import look_up
+
+        look_up(values, words, self._listed, self.hit, self.inside, self.outside, out)
+
+    @cached_property
+    def _listed(self) -> AnyArray:
+        """All reports for each input, those that agree enough first."""
+        reports = self._empty(self._size**2)
+        words = every_draw(self.inside, self.outside, self._size)
+        self._each(np.repeat(np.arange(self._size), self._size), words, reports)
+        return reports.reshape(self._size, self._size)
 
     def _operator(self) -> Operator:
         high, low = (float(weight) for weight in self.weights)

@@ -66,6 +66,25 @@ class BitVector(Supporting):
         if len(rows) and self.width % 64 and int(np.bitwise_or.reduce(rows[:, -1])) & ~self._tail_mask:
             raise DomainError(f"reports must only have the bits 0..{self.width - 1}; one has a bit beyond")
 
+    def check_ones(self, rows: AnyArray, ones: int) -> AnyArray:
+        """Return rows that all have so many bits, each of which stands for a category, or name the first that has not.
+
+        Both are checked in one pass, because reading the rows costs more.
+        """
+        if compiling.pays("checking subsets", 1e-9 * rows.size):
+            from discreet.mechanisms.kernels.bits import count_ones
+
+            bad = int(count_ones(rows, ones, np.uint64(self._tail_mask)))
+            if bad < 0:
+                return rows
+        self.check_tail(rows)
+        wrong = np.bitwise_count(rows).sum(axis=1, dtype=np.int64) != ones
+        if wrong.any():
+            bad = int(wrong.argmax())
+            had = int(np.bitwise_count(rows[bad]).sum())
+            raise DomainError(f"report {bad} must have exactly {ones} ones, not {had}")
+        return rows
+
     def _count(self, reports: AnyArray) -> Counts:
         is_compiled = compiling.pays("counting bits", 1e-9 * 64 * reports.size)
         return self._count_compiled(reports) if is_compiled else self._count_plain(reports)

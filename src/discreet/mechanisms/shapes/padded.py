@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.arrays import AnyArray, Counts, Floats, Words
-from discreet.errors import DiscreetError, DomainError
+from discreet.errors import DiscreetError
 from discreet.mechanisms.arithmetic import below, below_all, below_law, check_listable
 from discreet.mechanisms.shapes.bit_vector import BitVector
 from discreet.operators import Dense, Operator
@@ -204,14 +204,7 @@ class PaddedSubset(BitVector):
 
     def check_reports(self, reports: Any) -> AnyArray:
         """Return reports as rows of one 64-bit word with exactly k ones each, or say what is wrong."""
-        rows = super().check_reports(reports)
-        wrong = np.bitwise_count(rows[:, 0]) != self.k
-        if wrong.any():
-            bad = int(wrong.argmax())
-            raise DomainError(
-                f"report {bad} must have exactly {self.k} ones, not {int(np.bitwise_count(rows[bad, 0]))}"
-            )
-        return rows
+        return self.check_ones(self._as_rows(reports), self.k)
 
     def indices(self, reports: Any) -> Counts:
         """Return the number of each report in 0..alphabet-1, as `law` counts them: the sum of C(item, rank)."""
