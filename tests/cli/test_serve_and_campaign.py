@@ -92,3 +92,19 @@ def test_a_campaign_by_group_on_the_command_line(collector, tmp_path):
     ledger = str(tmp_path / "guest.jsonl")
     answered = run("campaign", "answer", made["links"][0], "42", "--ledger", ledger, "--limit", "2", "--json", **there)
     assert json.loads(answered.stdout)["statuses"] == {"accepted": 1}, answered.output
+
+
+@pytest.mark.needs("fastapi", "sqlalchemy")
+def test_serve_says_what_is_in_its_way_before_it_says_that_it_is_there(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        result = run("serve", "--port", str(port), "--database", str(tmp_path / "c.db"))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr == f"discreet: port {port} is used by another program; choose another with --port\n"
+    assert not (tmp_path / "c.db").exists()
+    result = run("serve", "--database", str(tmp_path / "no" / "c.db"))
+    assert result.stderr == f"discreet: database must be in a folder that exists; make {tmp_path / 'no'} first\n"
+    assert not (tmp_path / "no").exists()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.tables import show_table
 from discreet.errors import DiscreetError
 from discreet.text import listed, thousands
 
@@ -81,20 +82,14 @@ def compare(
 
 
 def _show(question: str, answer: Any, top: int) -> None:
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
 
     out = console()
     out.print(f"\n[bold cyan]{escape(question)}[/bold cyan]  {answer.question}", highlight=False)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for title in ("difference", f"{answer.level:.0%} interval", "p"):
-        table.add_column(title, justify="right")
     rows, cells = answer.rows(), answer.cells()
-    for row, (name, value, interval) in list(zip(rows, cells, strict=True))[:top]:
-        table.add_row(escape(name), value, interval, f"{row['p_value']:.2g}")
-    out.print(table)
+    shown = [(*cell, f"{row['p_value']:.2g}") for row, cell in list(zip(rows, cells, strict=True))[:top]]
+    numbers = ("difference", f"{answer.level:.0%} interval", "p")
+    show_table(out, ("", *numbers), shown, numbers)
     if len(rows) > top:
         out.print(f"[dim]… and {thousands(len(rows) - top)} more: --top shows them.[/dim]")
     test = getattr(answer, "test", None)
