@@ -9,7 +9,8 @@ from discreet.advice import people_to_compare
 from discreet.mechanisms.registry import entries
 from discreet.plans.base import Answered
 from discreet.plans.coarse import same_distributions
-from discreet.plans.comparison import differ, same_frequencies
+from discreet.plans.compared import same_frequencies
+from discreet.plans.comparison import differ
 from discreet.plans.frequency import oracle_candidates
 from discreet.tallies import Tally
 
@@ -290,6 +291,8 @@ def test_distributions_asked_differently_are_compared_by_their_uncertainties():
     plans = [dc.Distribution(WAGE, epsilon=e, bins=16, method="square-wave-ems") for e in (1, 2)]
     a, b = (dc.simulate(plan, 100 * rng.beta(2, 5, 9000), seed=1) for plan in plans)
     assert dc.compare(a, b).test.degrees == 3
+    finer = dc.simulate(dc.Distribution(WAGE, epsilon=1, bins=32, method="square-wave-ems"), [30.0] * 900, seed=1)
+    assert dc.compare(a, finer).test.degrees == 3
 
 
 def test_several_means_are_compared_by_name():

@@ -10,7 +10,7 @@ their number before you look at the data.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, pairwise
+from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
@@ -23,15 +23,12 @@ from discreet.estimation.comparing import (
     difference,
     holm,
     homogeneity,
-    reduced,
     sidak,
     tukey,
     zero_p_value,
 )
-from discreet.estimation.simplex import clip
-from discreet.plans.answers import Answer, FrequencyAnswer, NumberAnswer, SeveralAnswer, leading
-from discreet.plans.base import Answered
-from discreet.plans.coarse import overlap, same_distributions
+from discreet.plans.answers import Answer, NumberAnswer, SeveralAnswer, leading
+from discreet.plans.compared import Table, same_tables, table_of
 from discreet.plans.distribution.answer import DistributionAnswer
 
 if TYPE_CHECKING:
@@ -40,8 +37,6 @@ if TYPE_CHECKING:
 
 CELLS = 4
 """Cells in which distributions are compared unless told otherwise."""
-MOST_CATEGORIES = 2048
-"""Frequencies of at most this many categories are tested together."""
 OTHER_PEOPLE = "no person is in both groups"
 
 
@@ -199,7 +194,7 @@ def compare(
         raise DiscreetError(f"level must be a number between 0 and 1, such as 0.95, not {level!r}")
     if isinstance(first, NumberAnswer) and isinstance(second, NumberAnswer):
         return _numbers(first, second, chosen)
-    tables = [_table(answer, cells) for answer in (first, second)]
+    tables = [table_of(answer, cells) for answer in (first, second)]
     if tables[0].names != tables[1].names:
         raise DiscreetError("answers must have the same categories, cells or names to be compared")
     made = {
@@ -270,7 +265,7 @@ def differ(answers: Mapping[Any, Answer], cells: int = CELLS) -> TestResult:
             np.square(errors)[:, None, None],
             f"the groups have the same {listed[0].question}",
         )
-    return _same([_table(answer, cells) for answer in listed], [])
+    return _same([table_of(answer, cells) for answer in listed], [])
 
 
 def standard_error(answer: NumberAnswer) -> float:
@@ -282,78 +277,11 @@ def standard_error(answer: NumberAnswer) -> float:
     return width / 2 / NormalDist().inv_cdf(0.5 + answer.level / 2)
 
 
-@dataclass(frozen=True)
-class _Table:
-    """What is compared of a whole answer."""
-
-    names: tuple[str, ...]
-    numbers: list[NumberAnswer]
-    answer: Answer
-    covariance: Floats | None = None
-
-
-def _table(answer: Answer, cells: int) -> _Table:
-    if isinstance(answer, FrequencyAnswer):
-        z = NormalDist().inv_cdf(0.5 + answer.level / 2)
-        reach = z * answer.standard_errors
-        ends = zip(answer.raw.tolist(), (answer.raw - reach).tolist(), (answer.raw + reach).tolist(), strict=True)
-        names = tuple(str(label) for label in answer.labels)
-        return _Table(names, [_number(answer, "frequency", value, (low, high)) for value, low, high in ends], answer)
-    if isinstance(answer, DistributionAnswer):
-        return _coarse(answer, cells)
-    if isinstance(answer, SeveralAnswer):
-        names, numbers = zip(*answer.named(), strict=True)
-        return _Table(tuple(names), list(numbers), answer)
-    raise DiscreetError(f"answers of the kind {answer.question!r} cannot be compared")
-
-
-def _coarse(answer: DistributionAnswer, cells: int) -> _Table:
-    """Return the shares of a few cells of equal width, with their covariance."""
-    if isinstance(cells, bool) or not isinstance(cells, int) or not 2 <= cells <= answer.bins:
-        raise DiscreetError(f"cells must be a whole number from 2 to {answer.bins}, not {cells!r}")
-    weights = overlap(cells, answer.bins)
-    edges = answer.domain.edges(cells)
-    values = weights @ answer.uncertainty.centre
-    covariance = np.cov(answer.uncertainty.draws(2000) @ weights.T, rowvar=False)
-    reach = NormalDist().inv_cdf(0.5 + answer.level / 2) * np.sqrt(np.diag(covariance))
-    numbers = [
-        _number(answer, "share", value, (value - margin, value + margin))
-        for value, margin in zip(values.tolist(), reach.tolist(), strict=True)
-    ]
-    names = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
-    return _Table(names, numbers, answer, covariance)
-
-
-def _number(answer: Answer, question: str, value: float, interval: tuple[float, float]) -> NumberAnswer:
-    return NumberAnswer(
-        question=question,
-        value=value,
-        interval=interval,
-        level=answer.level,
-        n=answer.n,
-        epsilon=answer.epsilon,
-        method=answer.method,
-        assumed=answer.assumed,
-    )
-
-
-def _same(tables: Sequence[_Table], differences: Sequence[DifferenceAnswer]) -> TestResult:
+def _same(tables: Sequence[Table], differences: Sequence[DifferenceAnswer]) -> TestResult:
     """Test that all tables are the same."""
-    answers = [table.answer for table in tables]
-    found = [answer for answer in answers if isinstance(answer, FrequencyAnswer)]
-    if len(found) == len(answers):
-        return same_frequencies(found)
-    alike = _asked_alike(answers)
-    if alike is not None:
-        weights = np.array([answer.n for answer in answers], dtype=np.float64)
-        shown = np.array([answer.probabilities for answer in answers if isinstance(answer, DistributionAnswer)])
-        return same_distributions(alike, np.asarray(weights @ shown / weights.sum()), len(tables[0].names))
-    if all(table.covariance is not None for table in tables):
-        shares = [np.array([one.value for one in table.numbers]) for table in tables]
-        return homogeneity(
-            *reduced(shares, [table.covariance for table in tables if table.covariance is not None]),
-            "the groups have the same distribution",
-        )
+    found = same_tables(tables)
+    if found is not None:
+        return found
     # Several numbers of the same people: their correlation is not known, so the least p-value is multiplied.
     compared = list(differences) or [
         _numbers(one, other, one.level)
@@ -364,32 +292,6 @@ def _same(tables: Sequence[_Table], differences: Sequence[DifferenceAnswer]) -> 
     normal = NormalDist()
     statistic = normal.inv_cdf(max(smallest / 2, 1e-300)) ** 2
     return TestResult(statistic, 1, min(1.0, len(compared) * smallest), "the groups have the same numbers")
-
-
-def _asked_alike(answers: Sequence[Answer]) -> list[Answered] | None:
-    """Return what groups answered if they are distributions that were asked with the same mechanisms; else None."""
-    found = [answer.asked for answer in answers if isinstance(answer, DistributionAnswer) and answer.asked is not None]
-    laws = {tuple((one.key, one.mechanism.id) for one in answered.round.channels) for answered in found}
-    return found if len(found) == len(answers) and len(laws) == 1 else None
-
-
-def same_frequencies(answers: Sequence[FrequencyAnswer]) -> TestResult:
-    """Test that the frequencies are those of one population, with the covariance of the mechanisms that ran."""
-    n = np.array([answer.n for answer in answers])
-    if answers[0].raw.size > MOST_CATEGORIES:
-        raise DiscreetError(
-            f"frequencies of at most {MOST_CATEGORIES} categories can be tested together, "
-            f"not of {answers[0].raw.size}; merge rare ones before you ask"
-        )
-    pooled = clip(n @ np.array([answer.raw for answer in answers]) / n.sum())
-    covariances = []
-    for answer in answers:
-        if answer.covariance is None:
-            raise DiscreetError(f"frequencies by {answer.method} do not know their covariance; ask with an oracle")
-        covariances.append(answer.covariance(pooled) / answer.n)
-    return homogeneity(
-        *reduced([answer.raw for answer in answers], covariances), "the groups have the same frequencies"
-    )
 
 
 def _numbers(first: NumberAnswer, second: NumberAnswer, level: float) -> DifferenceAnswer:
