@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def warm_up(
-    people: Annotated[int, typer.Option(min=1, help="How many people each rehearsal has.", hidden=True)] = 200_000,
+    people: Annotated[int, typer.Option(min=1, help="How many people each rehearsal has.", hidden=True)] = 5_000,
     as_json: Json = False,
 ) -> None:
     """Compile what would otherwise be compiled at the first question.
@@ -28,6 +28,7 @@ def warm_up(
     """
     import numpy as np
 
+    from discreet import compiling
     from discreet.errors import MissingExtra
     from discreet.extras import has
     from discreet.plans.distribution import Distribution
@@ -49,7 +50,8 @@ def warm_up(
     for name, rehearse in rehearsals.items():
         started = time.perf_counter()
         try:
-            rehearse()
+            with compiling.using(compiled=has("numba")):  # so few people would not pay for it otherwise
+                rehearse()
             took[name] = round(time.perf_counter() - started, 3)
         except MissingExtra:
             took[name] = None
