@@ -1,5 +1,6 @@
 """`discreet serve` and `discreet campaign`, as a person uses them."""
 
+import datetime
 import json
 import os
 import socket
@@ -69,6 +70,15 @@ def test_a_new_token(tmp_path):
     database = str(tmp_path / "c.db")
     made = run("serve", "--database", database, "--new-token", "Ann", "--json")
     assert json.loads(made.stdout)["token"].startswith("dct-")
+    made = run("serve", "--database", database, "--new-token", "Bob", "--role", "viewer", "--json")
+    from discreet.service.store import Store
+
+    with Store(database) as store:
+        who = store.administrator(json.loads(made.stdout)["token"], datetime.date(2026, 1, 1))
+        assert (who.name, who.role) == ("Bob", "viewer")
+    refused = run("serve", "--database", database, "--new-token", "Cleo", "--role", "boss")
+    assert refused.exit_code == 2
+    assert "role must be viewer, editor or owner, not 'boss'" in refused.stderr
 
 
 @pytest.mark.needs("fastapi")

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
             "discreet serve",
             "discreet serve --database postgresql://me@localhost/reports --workers 4",
             "discreet serve --config collector.toml --behind-proxy 1",
-            "discreet serve --new-token Ann",
+            "discreet serve --new-token Ann --role editor",
         ),
     )(serve)
 
@@ -43,6 +43,9 @@ def serve(
     new_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Make a token for an administrator, print it and exit.")
     ] = None,
+    role: Annotated[
+        str, typer.Option(help="With --new-token: owner, editor or viewer; see docs/service.md.", show_default=True)
+    ] = "owner",
     as_json: Json = False,
 ) -> None:
     """Run a collector: campaigns, uploads, live results.
@@ -64,7 +67,9 @@ def serve(
     with Store(configuration.database) as store:
         known = store.tokens()
         today = configuration.settings.today()
-        token = store.new_token(new_token or "first", today) if new_token or not known else None
+        token = None
+        if new_token or not known:  # the first administrator is an owner, who makes the others
+            token = store.new_token(new_token or "first", today, role=role if new_token else "owner")
         shown = store.url.render_as_string(hide_password=True)
     url = f"http://{configuration.host}:{configuration.port}"
     facts: dict[str, Any] = {"url": url, "database": shown, "token": token}
