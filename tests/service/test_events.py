@@ -46,8 +46,13 @@ def test_a_page_hears_of_its_campaign_only_and_the_list_of_all():
             assert await waiting == CHANGED
         looks.is_busy = True  # nothing is told while the store does not answer
         del looks.versions[ONE]
+        waiting, before = asyncio.create_task(anext(one)), looks.count
+        while looks.count < before + 3:
+            await asyncio.sleep(0.01)
+        assert not waiting.done()
         looks.is_busy = False
-        assert await heard(one) == CHANGED  # it was deleted
+        async with asyncio.timeout(60):
+            assert await waiting == CHANGED  # it was deleted
         await one.aclose()
         await everything.aclose()
 

@@ -13,6 +13,7 @@ export async function follow(source, changed) {
     const stop = new AbortController();
     try {
       const response = await call(`${source}/events`, { signal: stop.signal });
+      if ([403, 404].includes(response.status)) return changed(); // which says why
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
       for await (const text of heard(response.body.pipeThrough(new TextDecoderStream()).getReader(), stop)) {
         if (text.includes("event: changed")) await changed();
