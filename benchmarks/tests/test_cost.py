@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet_benchmarks import cost
+from discreet_benchmarks import cost, scale
 from discreet_benchmarks.scale import write_page
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +40,8 @@ def test_more_workers_take_less_time_but_not_less_than_a_partition_and_the_tree(
 
 def test_what_is_predicted_is_measured_with_real_reports(tmp_path, monkeypatch):
     monkeypatch.setattr(cost, "SCALES", (10**6,))
+    for module in (cost, scale):
+        monkeypatch.setattr(module, "PARTS", 4)
     found = cost.run(6_400, 3_200, tmp_path)
     assert all(value > 0 for name, value in found["constants"].items() if name != "count_cpu")
     assert found["check"]["reports"] == 3_200
