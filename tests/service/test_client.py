@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from tests.service.running import running
+from typer.testing import CliRunner
 
 import discreet as dc
+from discreet.cli import app
 from discreet.device.client import CollectorError, Outbox
 from discreet.device.ledger import Ledger
 from discreet.errors import PrivacyError
@@ -61,3 +64,23 @@ def test_the_client_refuses_what_it_cannot_verify(collector):
     for broken in ({"width": 2}, {"thresholds": [5]}, {"channels": []}, {"campaign": "00"}, {"round": None}):
         with pytest.raises(dc.DiscreetError):
             VerifiedRound.read(document | broken)
+
+
+@pytest.mark.parametrize("value", ["[0.5, 30]", "42", "abc", '{"a": 1}', "[1]", "null"])
+def test_the_command_answers_several_means_whatever_the_value(tmp_path, value):
+    with running(str(tmp_path / "c.db")) as site:
+        plan = dc.Means([dc.Interval(0, 1), dc.Interval(0, 120)], 1.0, method="duchi")
+        made = site.collector().create(plan, "Several", minimum=1)
+        command = ["campaign", "answer", site.url + made.progress()["link"], value]
+        done = CliRunner().invoke(app, [*command, "--ledger", str(tmp_path / "l"), "--limit", "2", "--json"])
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["statuses"] == {"accepted": 1}
+        assert json.loads(done.stdout)["is_replaced"] == (value != "[0.5, 30]")
+
+
+def test_ids_are_whole_in_the_list_however_narrow_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    with running(str(tmp_path / "c.db")) as site:
+        made = site.collector().create(dc.Mean(dc.Interval(0, 1), 1.0), "A title that is rather long", minimum=1)
+        done = CliRunner().invoke(app, ["campaign", "list", "--url", site.url, "--token", site.token])
+        assert made.id in done.stdout
