@@ -65,6 +65,7 @@ SHAPES: dict[str, Json] = {
         | {
             "n": WHOLE,
             "participants": _or_null(WHOLE),
+            "groups": _or_null(_list(_object({"group": ANY, "n": WHOLE}))),
             "rounds": _list({"type": "object"}),
             "link": _or_null(TEXT),
             "days": _list({"type": "object"}),
@@ -98,6 +99,7 @@ ANSWERS: dict[tuple[str, str], str] = {
     ("/api/campaigns/{identifier}/progress", "get"): "Progress",
     ("/api/campaigns/{identifier}", "patch"): "Progress",
     ("/api/campaigns/{identifier}/close", "post"): "Progress",
+    ("/api/campaigns/{identifier}/groups", "post"): "Progress",
     ("/api/campaigns/{identifier}/estimate", "get"): "Estimate",
     ("/api/campaigns/{identifier}/tally", "get"): "Tally",
     ("/api/campaigns/{identifier}/fit", "get"): "Fit",

@@ -17,7 +17,7 @@ wrong by as much, and no number of people helps: leave the shares out then.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,16 @@ class KnownSharesAnswer(GroupsAnswer):
     shares: dict[Any, float]
     overall: NumberAnswer
     joint: KnownShares = field(repr=False)
+
+    @cached_property
+    def pooled(self) -> Mapping[Any, NumberAnswer]:
+        """The same means, each drawn towards what all groups suggest and within the domain; never to be tested."""
+        low, high = self.joint.domain.low, self.joint.domain.high
+        made = {}
+        for label, one in super().pooled.items():
+            ends = (min(max(one.interval[0], low), high), min(max(one.interval[1], low), high))
+            made[label] = replace(one, interval=ends, ends=None)
+        return made
 
     def shown_from(self, minimum: int) -> "KnownSharesAnswer":
         """Return the answer itself: one tally tells of all groups, and nobody knows who is in which."""
