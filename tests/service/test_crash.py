@@ -100,7 +100,7 @@ def counted(store: Store, row: dict[str, Any], asked: Asked) -> np.ndarray:
 
 
 def test_kills_of_a_questionnaire(database):
-    assert crash(database, kills=2, batch=5, size=1000, plan=one_hot_survey(1000)) > 0
+    assert crash(database, kills=1, batch=5, size=1000, plan=one_hot_survey(1000)) > 0
 
 
 def test_kills(database):
