@@ -7,6 +7,7 @@ once per second, and whichever is asked returns those of all: `worker` tells the
 import contextlib
 import json
 import os
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ class Histogram:
 
     def observe(self, seconds: float) -> None:
         """Count one more."""
-        self.buckets[int(np.searchsorted(_SECONDS, seconds))] += 1
+        self.buckets[bisect_left(_SECONDS, seconds)] += 1
         self.seconds += seconds
         self.count += 1
 
