@@ -119,7 +119,7 @@ def test_threads_without_meaning_are_refused(people, tmp_path, count):
 
 def test_a_file_is_cut_at_its_row_groups(people, monkeypatch):
     monkeypatch.setattr(formats, "_PIECE", 700)
-    source = Source(parts_of(people)[0], ["cell"], {}, None)
+    source = Source(parts_of(people)[0], ["cell"])
     pieces = source.pieces()
     assert [list(piece) for piece in pieces] == [[0, 1, 2], [3, 4, 5], [6]]
     assert sum(batch.num_rows for piece in pieces for batch in source.batches(piece)) == N // 6
@@ -164,7 +164,7 @@ def test_the_same_two_functions_under_dask(people):
     stage = Collection(CELL).stage()
 
     def count(path):
-        made = stage.map_batches(Source(path, ["cell"], {}, None).batches())
+        made = stage.map_batches(Source(path, ["cell"]).batches())
         tallies = {}
         for batch in made:
             tallies = merge(tallies, stage.reports.tally_batch(batch))
