@@ -458,9 +458,9 @@ def test_a_browser_does_not_run_a_file_that_was_changed(site, browser, monkeypat
     path = f"{site.url}/c/{campaign.id}" if name == "answer.js" else f"{site.url}/new"
     honest = files.Prepared.response
 
-    def changed(self, request):
+    def changed(self, request, *more):
         if not request.url.path.endswith(served.bundles()[name][0]):
-            return honest(self, request)
+            return honest(self, request, *more)
         kind = "text/css" if name.endswith("css") else "text/javascript"
         return Response(self.data + b"\n/* tapped */", media_type=kind)
 
