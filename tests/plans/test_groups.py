@@ -94,6 +94,19 @@ def test_a_range_is_learnt_from_all_groups_together(name):
     assert answer.differ().p_value < 1e-6 or name == "variance"
 
 
+def test_groups_learn_one_range_together():
+    mean = dc.Mean(dc.Interval(0, 100_000), epsilon=4, range="learn")
+    plan = read_plan(json.loads(json.dumps(dc.Groups(mean, by=STATES).to_dict())))
+    spread = -100 * np.log(1 - (np.arange(9000) + 0.5) / 9000)
+    values = np.random.default_rng(1).permutation(spread)
+    answer = dc.simulate(plan, list(zip(np.tile(["Ohio", "Utah", "Iowa"], 3000), values, strict=True)), seed=1)
+    ranges = {tuple(one.details["range"]) for one in answer.groups.values()}
+    assert len(ranges) == 1
+    assert ranges.pop()[1] < 5000
+    for name in ("Ohio", "Utah", "Iowa"):
+        assert abs(answer[name].value - 100) < 30
+
+
 # -- groups and their reports ----------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.plans.base import Answered
 from discreet.plans.encoders import Answers, Below
 from discreet.plans.learnt import PARTS, Column, learning_share
+from discreet.plans.quantile.search import Asked
 from discreet.plans.registry import read_plan
 
 EXPONENTIAL = -100 * np.log(1 - (np.arange(500) + 0.5) / 500)
@@ -165,6 +166,15 @@ def test_a_range_that_was_asked_is_not_learnt_again():
     answer = plan.estimate([*history[:3], Answered(changed, history[-1].tallies)])
     assert answer.details["range"] == [0, 1234]
     assert any("values outside [0, 1234]" in sentence for sentence in answer.assumed)
+
+
+def test_a_decile_beyond_all_thresholds_leaves_the_share_outside_known():
+    column = Column(dc.Interval(0, 1000))
+    asked = Asked(np.array([100, 200]), np.array([0.4, 0.6]), np.full(2, 1e-4), np.full(2, 1000), np.full(2, 1e-3))
+    below, above = column._outside(asked, [0, 100, column.grid.last - 1], dc.Interval(10, 500))
+    assert 0 <= below[0] <= 1
+    assert 0 <= above[0] <= 0.5
+    assert np.isfinite([*below, *above]).all()
 
 
 def test_thresholds_of_a_row_are_read_from_their_column():

@@ -1,11 +1,12 @@
 """The share of people at most x, from noisy shares at a few thresholds.
 
-    F(x) = a + b x + B(x),     B Brownian with variance lambda b per unit of x
+    F(x) = a + b x + c x^2 + B(x),     c normal with deviation b / 2,  B Brownian with variance lambda b per unit
 
-a and b are free, and lambda says how rough F is: 0 is a straight line, 1 / lambda about the number of equal heaps. It
-is averaged over its REML posterior (universal kriging), so that neighbours are pooled where F is straight, and between
-two thresholds the doubt grows with what may hide there. Over a small window of thresholds a straight F has, at their
-middle, the variance of all answers together, whatever the thresholds' spread.
+x is the distance from the middle of the answers, in widths of the window. a and b are free; c lets F bend by up to its
+own slope, if the answers say so (a free c would follow their noise). lambda says how rough F is: 0 is smooth, 1 /
+lambda about the number of equal heaps. It is averaged over its REML posterior (universal kriging), so that neighbours
+are pooled where F is smooth, and between two thresholds the doubt grows with what may hide there. Over a small window
+of thresholds a straight F has, at their middle, nearly the variance of all answers together, whatever their spread.
 """
 
 import math
@@ -17,6 +18,8 @@ from discreet.arrays import Floats
 
 ROUGHNESS = np.array([0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0])
 """The values of lambda that are averaged over."""
+BEND = 0.5
+"""The standard deviation of c, in slopes."""
 
 
 class Fitted(NamedTuple):
@@ -55,17 +58,18 @@ def fit_cumulative(places: Floats, shares: Floats, variances: Floats, at: Floats
     rise = float(shares[-1] - shares[0]) / max(float(places[-1] - places[0]), 1e-9)
     slope = max(rise, 2 * math.sqrt(float(variances.min())), 1e-6)
     own, cross = slope * np.minimum.outer(places, places), slope * np.minimum.outer(places, at)
+    bend, bend_at = (BEND * slope * np.square(u - middle) for u in (places, at))
     rough = ROUGHNESS[:, None, None]
-    lower = np.linalg.cholesky(np.diag(variances) + rough * own)
+    lower = np.linalg.cholesky(np.diag(variances) + np.outer(bend, bend) + rough * own)
     known = np.broadcast_to(np.column_stack([trend, shares]), (len(ROUGHNESS), len(places), 3))
-    solved = np.linalg.solve(lower, np.concatenate([known, rough * cross], axis=2))
+    solved = np.linalg.solve(lower, np.concatenate([known, np.outer(bend, bend_at) + rough * cross], axis=2))
     left, measured, near = solved[:, :, :2], solved[:, :, 2:3], solved[:, :, 3:]
     gram = left.transpose(0, 2, 1) @ left
     line = np.linalg.solve(gram, left.transpose(0, 2, 1) @ measured)
     rest = measured - left @ line
     means = (wanted @ line + near.transpose(0, 2, 1) @ rest)[:, :, 0]
     beyond = wanted - near.transpose(0, 2, 1) @ left
-    variance = np.maximum(ROUGHNESS[:, None] * slope * at - np.square(near).sum(axis=1), 0)
+    variance = np.maximum(ROUGHNESS[:, None] * slope * at + np.square(bend_at) - np.square(near).sum(axis=1), 0)
     variance = variance + np.einsum("lij,ljk,lik->li", beyond, np.linalg.inv(gram), beyond)
     logs = -np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1) - 0.5 * np.square(rest).sum(axis=(1, 2))
     logs = logs - 0.5 * np.linalg.slogdet(gram)[1] + math.log(preference) * np.arange(len(ROUGHNESS))

@@ -48,7 +48,7 @@ SURER = 2.3
 FEW_POINTS = 300
 """Positions at which the fit is looked at."""
 SEARCH = 1.3
-"""The rank error of a search, relative to everybody's being asked at the true quantile: measured from 0.8 to 1.6."""
+"""The rank error of a search, relative to everybody's being asked at the true quantile: measured from 0.9 to 1.3."""
 KNOWN = 1e-9
 """Variance of what is known: F just below the interval, and at its end."""
 
@@ -123,7 +123,7 @@ class Search:
         x, shares, variances = x[keep], shares[keep], variances[keep]
         low, high = self.start <= -1, self.end >= self.grid.last
         if preference is None:
-            preference = CURVED if low and high else STRAIGHT
+            preference = CURVED if (low and high) or x.size < LEAST_POINTS else STRAIGHT
         # F bends towards its known ends: a nearly straight line leaves them out, unless it has nothing else to lie on.
         if preference >= CURVED or (low and high) or x.size < LEAST_POINTS:
             if low:

@@ -1,69 +1,23 @@
-"""Ranges that nobody has to guess: a part of the people shows where the values are, the others are asked in that range.
-
-    share s of the people:  three rounds of "is your value at most t?" for the deciles q10, q50, q90
-    the others:             the question itself, on  [q10 - K (q50 - q10), q90 + K (q90 - q50)]  within the interval
-
-Noise grows with the width of the interval: ten times too wide costs nearly a hundred times the people. Clipping costs a
-bias. The best range leaves out about beta = sqrt(V / 4n) of the people at each end (V the variance of one report on
-[-1, 1]): that is as small as the rank error of *all* people, so a part of them cannot find such a quantile, but it
-finds deciles. The range goes beyond them by
-
-    K = L^2,    L = ln(0.1 / beta) / ln 5
-
-L would reach mass beta if tails were exponential. Squared, it reaches beyond that by more the more people there are: a
-bias never shows, while a range that is somewhat too wide only costs people. [shared notes: ranges learnt in rounds]
-
-The longer side of the range is where an error costs most: from the second round on, people are divided between the
-outer deciles in proportion to their distance from the median, and both are taken 1.5 standard errors of their rank
-further inside.
-
-Learning stops, and everybody else is asked in the whole interval, if what was learnt after two rounds is not much
-narrower, or if people are too few to find deciles. The range depends on the learning rounds only
-through clipping, so that the answer stays unbiased for the clipped values, and its interval is right for them. Nobody
-can measure the bias itself: the answer says how many people lie outside the range, and what that could mean at worst.
-"""
+"""The rounds of a plan whose range is learnt first, and what its answer says of that."""
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Generic, Protocol, TypeVar, cast
 
-import numpy as np
-import numpy.typing as npt
-
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
-from discreet.estimation.cumulative import fit_cumulative
 from discreet.mechanisms.registry import mechanism
 from discreet.plans.answers import Answer, NumberAnswer, SeveralAnswer, normal_interval
 from discreet.plans.base import A, Channel, History, Plan, Round
-from discreet.plans.encoders import Answers, Below, Encoder, asked_domain, column_of
+from discreet.plans.encoders import asked_domain, column_of
+from discreet.plans.learnt.column import DECILES, PARTS, THRESHOLDS, Column, Learnt
+from discreet.plans.learnt.tail import TAILS, with_tail
 from discreet.plans.options import check_choice, given
 from discreet.plans.quantile.counts import asks_thresholds, stages_of
-from discreet.plans.quantile.grid import Grid
-from discreet.plans.quantile.search import KNOWN, STRAIGHT, Asked, Search, next_thresholds, rank_error
-from discreet.plans.tail import TAILS, Tail, pareto_tail, with_tail
+from discreet.plans.quantile.search import next_thresholds
 from discreet.text import format_number
-
-DECILES = (0.1, 0.5, 0.9)
-PARTS = (0.3, 0.3, 0.4)
-"""Of those who show the range, the part in each round."""
-THRESHOLDS = (16, 6, 6)
-"""How many thresholds each round asks, from the second on per decile."""
-REACH = 1.0
-"""How far beyond the deciles a range goes; chosen on one half of five data sets, reported on the other."""
-LEAST_HALF = 0.1
-"""Each half of a range is at least this part of q90 - q10."""
-INWARD = 1.5
-"""Standard errors of their rank by which the outer deciles are taken further inside; errors outwards cost more."""
-WIDE = (math.inf, 0.3, 1 / 3)
-"""A range wider than this part of the interval, after each round, is not worth learning; after one nobody can say."""
-NOT_NARROWER = "the range that was learnt is not much narrower"
-FEWEST = 0.05
-"""If the rank error of all who show the range is larger than this, they are too few."""
-STEPS = 1e6
-"""Thresholds are multiples of a power of ten: of at most the interval's width divided by this."""
 
 Told = TypeVar("Told", bound=Answer)
 
@@ -83,104 +37,6 @@ class Learner(Protocol[A]):
 def learning_share(epsilon: float) -> float:
     """Return the part of the people that shows the range."""
     return 0.15 if epsilon >= 1 else 0.2
-
-
-@dataclass(frozen=True)
-class Learnt:
-    """What the learning rounds show of one number.
-
-    Attributes
-    ----------
-    range : Interval
-        Where the others are asked.
-    whole : str
-        Why that is the whole interval; empty if it is a learnt range.
-    below, above : (float, float)
-        The share of people on each side of the range, and its standard error.
-    tail : Tail
-        What would lie above the range if tails were Pareto.
-    """
-
-    range: Interval
-    whole: str
-    below: tuple[float, float]
-    above: tuple[float, float]
-    tail: Tail
-
-
-@dataclass(frozen=True)
-class Column:
-    """One number of each person: the value itself, or a column of a row."""
-
-    domain: Interval
-    near: float | None = None
-    index: int | None = None
-
-    @cached_property
-    def grid(self) -> Grid:
-        """Where thresholds may lie."""
-        return Grid(self.domain, 10.0 ** math.floor(math.log10(self.domain.width / STEPS)), "sinh", self.near)
-
-    def encoder(self, position: int) -> Encoder:
-        """Return what compares the number with a threshold."""
-        asked = Below(self.domain, self.grid.text(position))
-        return asked if self.index is None else Answers((self.index,), (asked,))
-
-    def learnt(
-        self, history: History, epsilon: float, people: float, variance: float, asked_in: Interval | None = None
-    ) -> Learnt:
-        """Return the range that the learning rounds show, for so many people in all, or the one that was asked in."""
-        stages = stages_of(self.grid, history, self.index)
-        doubt = min(INWARD * rank_error(epsilon, DECILES[0], float(stages[-1].people.sum()) / 3), 0.1)
-        wanted = (DECILES[0] + doubt, DECILES[1], DECILES[2] - doubt)
-        found = [Search(self.grid, q, stages).found().position for q in wanted]
-        low, middle, high = (self.grid.value(position) for position in sorted(found))
-        made = range_for(low, middle, high, people, variance, self.domain, self.grid.step)
-        asked = stages[-1]
-        whole = ""
-        if rank_error(epsilon, 0.5, float(asked.people.sum())) > FEWEST * math.sqrt(_full(history)):
-            whole = "too few people to learn a range"
-        elif made.width > WIDE[len(history) - 1] * self.domain.width:
-            whole = NOT_NARROWER
-        made = asked_in or (self.domain if whole else made)
-        if asked_in is not None:
-            whole = "" if asked_in != self.domain else whole or NOT_NARROWER
-        tail = pareto_tail(middle, high, 1 - wanted[-1], made, self.domain)
-        return Learnt(made, whole, *self._outside(asked, sorted(found), made), tail)
-
-    def weights(self, stages: Sequence[Asked]) -> list[float]:
-        """Return how the people of a round are divided between the deciles: by their distance from the median."""
-        found = sorted(Search(self.grid, q, stages).found().position for q in DECILES)
-        low, middle, high = (self.grid.value(position) for position in found)
-        width = high - low or self.grid.step
-        parts = np.maximum([0.8 * (middle - low) / width, 0.2, 0.8 * (high - middle) / width], 0.1)
-        return list(parts / parts.sum())
-
-    def _outside(
-        self, asked: Asked, deciles: Sequence[int], inside: Interval
-    ) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the shares of people below and above a range, with their standard errors.
-
-        Beyond a decile F is fitted by itself, together with its known end. It bends towards the end, so that a nearly
-        straight fit overstates how many lie outside rather than understating it.
-        """
-        start, end = (self.grid.position(repr(one)) for one in (inside.low, inside.high))
-        below = above = (0.0, 0.0)
-        if inside.low > self.domain.low:
-            below = self._beyond(asked, asked.positions <= deciles[0], -1, max(start - 1, -1))
-        if inside.high < self.domain.high:
-            upper, error = self._beyond(asked, asked.positions >= deciles[-1], self.grid.last, end)
-            above = (1 - upper, error)
-        return below, above
-
-    def _beyond(self, asked: Asked, kept: npt.NDArray[np.bool_], end: int, at: int) -> tuple[float, float]:
-        """Return F at a position, from the kept thresholds and the known end of the interval."""
-        known = 0.0 if end < 0 else 1.0
-        places, order = np.unique(np.r_[asked.positions[kept], end], return_index=True)
-        shares, variances = np.r_[asked.shares[kept], known], np.r_[asked.variances[kept], KNOWN]
-        at_place = self.grid.place(np.array([at]))
-        fitted = fit_cumulative(self.grid.place(places), shares[order], variances[order], at_place, STRAIGHT)
-        return min(max(float(fitted.mean[0]), 0.0), 1.0), float(fitted.deviation[0])
 
 
 class LearntRange(Generic[A]):
@@ -338,22 +194,6 @@ class LearntRange(Generic[A]):
         return [value - below * (low - domain.low), value + above * (domain.high - high)]
 
 
-def range_for(
-    low: float, middle: float, high: float, people: float, variance: float, domain: Interval, step: float
-) -> Interval:
-    """Return the range that follows from deciles, for so many people whose reports have this variance on [-1, 1].
-
-    Examples
-    --------
-    >>> range_for(5, 31, 87, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
-    Interval(low=0.0, high=346.0)
-    """
-    beta = min(math.sqrt(variance / (4 * people)), 0.09)
-    reach = REACH * (math.log(0.1 / beta) / math.log(5)) ** 2
-    least = LEAST_HALF * (high - low) or step
-    return _rounded(low - reach * max(middle - low, least), high + reach * max(high - middle, least), domain)
-
-
 def check_learnt(wanted: object, near: object, tail: object = None) -> bool:
     """Return whether a range is to be learnt, or refuse what is neither that nor nothing."""
     if wanted is None:
@@ -380,16 +220,3 @@ def _asked_range(history: History, column: Column) -> Interval | None:
             if column.index is None or column_of(channel.encoder) == column.index:
                 return asked_domain(channel.encoder)
     return None
-
-
-def _full(history: History) -> float:
-    """Return which part of those who show the range have been asked so far: early on, fewer are enough."""
-    return 1 / sum(PARTS[: len(history)])
-
-
-def _rounded(low: float, high: float, domain: Interval) -> Interval:
-    """Return a range with ends of three digits, rounded outwards within the interval."""
-    unit = 10.0 ** (math.floor(math.log10(max(high - low, domain.width * 1e-12))) - 2)
-    start, end = math.floor(low / unit) * unit, math.ceil(high / unit) * unit
-    digits = max(0, -round(math.log10(unit)))
-    return Interval(max(round(start, digits), domain.low), min(round(end, digits), domain.high))
