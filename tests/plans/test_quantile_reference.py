@@ -5,9 +5,8 @@ clipping known beforehand and the bias of clipping, on wages. Compared within th
 the rank error, coverage and width of searches, four rounds or fewer, one quantile or three.
 
 Not compared: the columns other than wages and departures, which are not part of the package; learnt ranges by their
-rule, which is another one here (`discreet.plans.learnt`; `test_learnt_cells` holds them to the best clipping); how
-often the exact position of a heap is named, because it is no promise; and adapted noise on wide domains, whose law is
-`Mean`'s.
+rule, which is another one here (`discreet.plans.learnt`); how often the exact
+position of a heap is named, because it is no promise; and adapted noise on wide domains, whose law is `Mean`'s.
 """
 
 import json

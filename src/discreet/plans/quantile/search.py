@@ -48,7 +48,7 @@ SURER = 2.3
 FEW_POINTS = 300
 """Positions at which the fit is looked at."""
 SEARCH = 1.3
-"""The rank error of a search, relative to everybody's being asked at the true quantile: measured from 0.9 to 1.3."""
+"""The rank error of a search, relative to everybody's being asked at the true quantile: measured from 0.9 to 1.4."""
 KNOWN = 1e-9
 """Variance of what is known: F just below the interval, and at its end."""
 
