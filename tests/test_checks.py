@@ -86,6 +86,9 @@ class LastBitBare(Unary):
         lanes = super()._one(value, words)
         return self._bare(np.array([value]), lanes[None, :])[0]
 
+    def _finish(self, value, drawn):
+        return self._bare(np.array([value]), super()._finish(value, drawn)[None, :])[0]
+
     def _many(self, values, words, out):
         super()._many(values, words, out)
         self._bare(values, out)

@@ -307,7 +307,10 @@ def _numbers(array: AnyArray) -> AnyArray:
             raise DomainError(f"value {row} is missing; drop or replace missing values first")
         if isinstance(value, str) or not hasattr(value, "__float__"):
             raise DomainError(f"value {row} must be a number, not of type {type(value).__name__}")
-    return array.astype(np.float64)
+    try:
+        return array.astype(np.float64)
+    except OverflowError:  # its message would hold the value
+        raise DomainError("values must have a magnitude of 2^1000 at most") from None
 
 
 def _is_missing(value: Any) -> bool:
