@@ -28,7 +28,7 @@ BESIDE = {"discreet_papers", "discreet_benchmarks", "site_tools"}
 """Packages of this repository that need extras and are not part of discreet."""
 WHOLE = (
     "papers", "benchmarks", "docs", "src/discreet/service", "tests/service", "src/discreet/drivers", "tests/drivers",
-    "src/discreet/optimize", "tests/optimize",
+    "src/discreet/optimize", "tests/optimize", "src/discreet/plots/figure.py",
 )  # fmt: skip
 """Folders and files that need an extra as a whole."""
 

@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 import discreet as dc
 from discreet import plots
 from discreet.cli import app
+from discreet.extras import has
 from discreet.plans.registry import read_plan
 
 MEAN = ("advise", "mean", "--low", "0", "--high", "100", "--epsilon", "1", "--people", "1000")
@@ -65,7 +66,8 @@ def test_frequencies_as_a_table():
     result = run("advise", "frequency", "--size", "51", "--epsilon", "1", "--people", "1000")
     assert result.exit_code == 0, result.output
     assert "subset-selection" in result.stdout
-    assert "shuffler" in result.stdout
+    if has("scipy"):  # without it there is no bound to state
+        assert "shuffler" in result.stdout
 
 
 @pytest.mark.needs("matplotlib", "pyarrow", "scipy")

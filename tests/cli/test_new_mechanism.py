@@ -34,6 +34,7 @@ def test_the_package_works_from_the_start(tmp_path, monkeypatch):
     assert mechanism.certificate.unbiased
 
 
+@pytest.mark.needs("scipy")
 def test_its_own_tests_pass(tmp_path):
     found("new-mechanism", "trial", "--folder", tmp_path)
     home = tmp_path / "discreet-trial"

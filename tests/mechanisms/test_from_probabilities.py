@@ -66,6 +66,7 @@ def test_mistakes_are_named(probabilities, why):
         Table.from_probabilities(probabilities, [-1.0, 1.0])
 
 
+@pytest.mark.needs("scipy")
 def test_it_is_a_mechanism_like_any_other():
     table = Table.from_probabilities(*duchi(1), epsilon=1, name="mine")
     assert "checks passed" in str(check_mechanism(table, draws=20_000))
