@@ -6,7 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.vectors import forms, make
+from tests.vectors import forms
+from tests.vectors.dice import Dice
 
 CLIENT = Path(__file__).parents[1] / "clients" / "javascript"
 HOW = "node 20 or newer is needed to test clients/javascript: install nodejs (Debian: apt-get install nodejs)"
@@ -41,7 +42,7 @@ def test_ten_thousand_answers_become_the_rows_of_python():
     node = shutil.which("node")
     if node is None:
         pytest.skip(HOW)
-    vectors = [one for one in forms.make(make.Dice(99), people=250) if one["reason"] is None]
+    vectors = [one for one in forms.make(Dice(99), people=250) if one["reason"] is None]
     assert sum(len(one["people"]) for one in vectors) > 10_000
     run = subprocess.run(
         [node, "--input-type=module", "-e", ROWS],

@@ -1,7 +1,8 @@
 import json
+from pathlib import Path
 
 import pytest
-from tests.vectors import forms, make
+from tests.vectors import follow, forms, rounds
 
 import discreet as dc
 from discreet.mechanisms import entries
@@ -9,15 +10,17 @@ from discreet.mechanisms.base import Mechanism
 from discreet.plans.encoders import read_encoder, write_encoder
 from discreet.plans.questionnaire.form import Form
 
+HERE = Path(__file__).parent / "vectors"
+
 
 def read(name):
-    return json.loads((make.HERE / f"{name}.json").read_text())
+    return json.loads((HERE / f"{name}.json").read_text())
 
 
 def test_keys_seeds_and_secrets_give_the_same_words():
     vectors = read("entropy")
     for row in vectors["keys"]:
-        assert make.words(row["key"], len(row["words"])) == row["words"]
+        assert follow.words(row["key"], len(row["words"])) == row["words"]
     for row in vectors["seeded"]:
         assert dc.Entropy.seeded(row["seed"], row["stream"]).read(24).hex() == row["first"]
     for row in vectors["memoised"]:
@@ -28,7 +31,7 @@ def test_keys_seeds_and_secrets_give_the_same_words():
 
 @pytest.mark.parametrize("vector", read("mechanisms"), ids=lambda v: json.loads(v["document"])["name"])
 def test_a_document_means_what_it_always_meant(vector):
-    assert make.follow(vector["document"], vector["key"], vector["inputs"]) == vector
+    assert follow.follow(vector["document"], vector["key"], vector["inputs"]) == vector
     mechanism, entropy = Mechanism.from_json(vector["document"]), dc.Entropy.from_key(bytes.fromhex(vector["key"]))
     assert mechanism.to_json() == vector["document"]
     one_by_one = b"".join(mechanism.pack([mechanism.privatize(x, entropy)]) for x in vector["inputs"])
@@ -45,7 +48,7 @@ def test_every_kind_has_vectors():
 def test_bad_documents_are_refused_by_the_same_error():
     assert {row["error"] for row in read("refused")} == {"WireError", "PrivacyError"}
     for row in read("refused"):
-        assert make.refusal(row["document"]) == row["error"], row["document"][:300]
+        assert follow.refusal(row["document"]) == row["error"], row["document"][:300]
 
 
 def kind_of(document):
@@ -56,8 +59,8 @@ def kind_of(document):
 def test_values_become_the_same_inputs():
     for row in read("encoders"):
         assert write_encoder(read_encoder(row["encoder"])) in (row["encoder"], row["encoder"] | kind_of(row["encoder"]))
-        assert [make.encode(row["encoder"], value) for value in row["values"]] == row["inputs"]
-        assert make.encode_total(row["encoder"], row["values"]) == {key: row[key] for key in ("total", "replaced")}
+        assert [follow.encode(row["encoder"], value) for value in row["values"]] == row["inputs"]
+        assert follow.encode_total(row["encoder"], row["values"]) == {key: row[key] for key in ("total", "replaced")}
 
 
 def test_numbers_have_one_spelling():
@@ -66,17 +69,17 @@ def test_numbers_have_one_spelling():
 
 def test_uploads_have_the_same_bytes_and_channels():
     for row in read("uploads"):
-        assert make.upload(*(row[key] for key in ("campaign", "round", "width", "answers", "ends"))) == row
+        assert follow.upload(*(row[key] for key in ("campaign", "round", "width", "answers", "ends"))) == row
 
 
 @pytest.mark.parametrize("vector", read("rounds"), ids=lambda v: v["reason"] or "read")
 def test_rounds_are_read_assigned_and_answered_or_refused(vector):
     if vector["error"]:
-        assert make.announcement_error(vector["announcement"], vector["limit"]) == vector["error"]
+        assert rounds.announcement_error(vector["announcement"], vector["limit"]) == vector["error"]
     else:
         given = ("id", "value", "group")
         people = [{key: person[key] for key in given if key in person} for person in vector["facts"]["people"]]
-        assert make.announced(vector["announcement"], vector["limit"], people) == vector["facts"]
+        assert rounds.announced(vector["announcement"], vector["limit"], people) == vector["facts"]
 
 
 @pytest.mark.parametrize("vector", read("forms"), ids=lambda v: v["reason"] or "read")

@@ -13,8 +13,6 @@ import datetime
 import json
 import math
 import platform
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +26,7 @@ from discreet.mechanisms.stock import MOST
 from discreet.messages.ids import ID_BYTES
 from discreet.tallies import Tally
 from discreet.text import thousands
-from discreet_benchmarks.scale import PARTS, PLAN, SIZE, say, write_page, write_reports
+from discreet_benchmarks.scale import PARTS, PLAN, SIZE, command, say, write_reports
 
 PER_PARTITION = 5_000_000
 """Reports of a partition: some milliseconds of work, far more than starting a task costs."""
@@ -232,23 +230,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--check", type=int, default=1_000_000_000, help="0 leaves the check out")
-    parser.add_argument("--folder", type=Path, help="folder for the temporary Parquet files")
-    parser.add_argument("--out", type=Path, help="also write the JSON to this file")
-    parser.add_argument("--page", action="store_true", help="only write docs/results/cost.json into docs/scale.md")
-    options = parser.parse_args()
-    if options.page:
-        found = json.loads(Path("docs/results/cost.json").read_text(encoding="utf-8"))
-        write_page(page(found, collector_cost(Path("docs/results/bench.json"))), Path("docs/scale.md"), "cost")
-        return
-    folder = Path(tempfile.mkdtemp(dir=options.folder))
-    try:
-        found = run(options.rows, options.check, folder)
-    finally:
-        shutil.rmtree(folder)
-    text = json.dumps(found, indent=1)
-    if options.out:
-        options.out.write_text(text + "\n", encoding="utf-8")
-    print(text)
+    command(
+        parser,
+        "cost",
+        lambda asked, folder: run(asked.rows, asked.check, folder),
+        lambda found: page(found, collector_cost(Path("docs/results/bench.json"))),
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import datetime
 import json
 import os
 import platform
-import shutil
 import sys
 import tempfile
 import time
@@ -243,27 +242,34 @@ def write_page(table: str, target: Path, mark: str) -> None:
     target.write_text(f"{head}<!-- {mark} -->\n{table}\n{tail}", encoding="utf-8")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=1_000_000_000)
-    parser.add_argument("--quick", action="store_true", help="ten million reports")
+def command(
+    parser: argparse.ArgumentParser,
+    name: str,
+    measure: Callable[[argparse.Namespace, Path], dict[str, Any]],
+    table: Callable[[dict[str, Any]], str],
+) -> None:
+    """Measure in a temporary folder and print JSON; or write the published results into docs/scale.md."""
     parser.add_argument("--folder", type=Path, help="folder for the temporary Parquet files")
     parser.add_argument("--out", type=Path, help="also write the JSON to this file")
-    parser.add_argument("--page", action="store_true", help="only write docs/results/scale.json into docs/scale.md")
+    parser.add_argument("--page", action="store_true", help=f"only write docs/results/{name}.json into docs/scale.md")
     options = parser.parse_args()
     if options.page:
-        found = json.loads(Path("docs/results/scale.json").read_text(encoding="utf-8"))
-        write_page(page(found), Path("docs/scale.md"), "scale")
+        found = json.loads(Path(f"docs/results/{name}.json").read_text(encoding="utf-8"))
+        write_page(table(found), Path("docs/scale.md"), name)
         return
-    folder = Path(tempfile.mkdtemp(dir=options.folder))
-    try:
-        found = run(10_000_000 if options.quick else options.rows, 8, folder)
-    finally:
-        shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        found = measure(options, Path(folder))
     text = json.dumps(found, indent=1)
     if options.out:
         options.out.write_text(text + "\n", encoding="utf-8")
     print(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000_000)
+    parser.add_argument("--quick", action="store_true", help="ten million reports")
+    command(parser, "scale", lambda asked, folder: run(10_000_000 if asked.quick else asked.rows, 8, folder), page)
 
 
 if __name__ == "__main__":

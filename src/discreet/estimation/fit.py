@@ -15,15 +15,15 @@ value could have sent cannot be told from them.
 """
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.em import em
-from discreet.estimation.tails import chi_square_tail, normal_tail
+from discreet.estimation.tails import Alarm, chi_square_tail, normal_tail
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Numeric, Oracle
 from discreet.tallies import Tally
@@ -41,37 +41,24 @@ _BINS = 256
 
 
 @dataclass(frozen=True)
-class GoodnessOfFit:
-    """How well reports fit their mechanism.
+class GoodnessOfFit(Alarm):
+    """How well reports fit their mechanism; the p-value is an upper bound among honest people.
 
     Attributes
     ----------
     test : str
         "chi-square", "support", or "none" if no test was possible.
-    p_value : float or None
-        Upper bound on the probability of such a misfit among honest people; None without a test.
     statistic : float or None
         Chi-square, or the largest normal score.
     degrees : int or None
         Degrees of freedom, or the number of values.
-    reason : str
-        Why no test was possible.
     """
 
     test: str
-    p_value: float | None
     statistic: float | None = None
     degrees: int | None = None
-    reason: str = ""
 
-    @property
-    def alarm(self) -> bool:
-        """Whether the misfit is beyond chance."""
-        return self.p_value is not None and self.p_value < SIGNIFICANCE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return asdict(self) | {"alarm": self.alarm}
+    significance: ClassVar[float] = SIGNIFICANCE
 
 
 def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> GoodnessOfFit:
@@ -102,7 +89,7 @@ def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> GoodnessOfFit:
 
 
 def _untested(reason: str) -> GoodnessOfFit:
-    return GoodnessOfFit("none", None, reason=reason)
+    return GoodnessOfFit("none", p_value=None, reason=reason)
 
 
 def _whole_reports(mechanism: Mechanism, counts: Floats) -> GoodnessOfFit:
@@ -121,7 +108,7 @@ def _whole_reports(mechanism: Mechanism, counts: Floats) -> GoodnessOfFit:
         return _untested("too few reports for the alphabet")
     statistic = float((np.square(observed - fitted) / fitted).sum())
     degrees = int(observed.size - 1)
-    return GoodnessOfFit("chi-square", chi_square_tail(statistic, degrees), statistic, degrees)
+    return GoodnessOfFit("chi-square", statistic, degrees, p_value=chi_square_tail(statistic, degrees))
 
 
 def _pool(counts: Floats, expected: Floats) -> tuple[Floats, Floats]:
@@ -142,4 +129,4 @@ def _support(mechanism: Oracle, counts: Floats, n: int) -> GoodnessOfFit:
     often = (counts - n * p) / math.sqrt(n * p * (1 - p))
     worst = max(float(rare.max()), float(often.max()))
     p_value = min(1.0, 2 * (2 * normal_tail(abs(total))), 2 * (2 * size * normal_tail(worst)))
-    return GoodnessOfFit("support", p_value, max(abs(float(total)), worst), size)
+    return GoodnessOfFit("support", max(abs(float(total)), worst), size, p_value=p_value)

@@ -1,6 +1,8 @@
-"""Probabilities of normal, chi-square and Gamma variables, without scipy."""
+"""Probabilities of normal, chi-square and Gamma variables, without scipy; and tests that raise an alarm."""
 
 import math
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,3 +84,31 @@ def _fraction(shape: float, x: Floats) -> Floats:
         factor = numerators * denominators
         fraction *= factor
     return fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alarm:
+    """The result of a test that is made again and again, and so raises an alarm only if it is nearly sure.
+
+    Attributes
+    ----------
+    p_value : float or None
+        Probability of what was found, or an upper bound on it, if nothing is wrong; None without a test.
+    reason : str
+        Why there was no test.
+    """
+
+    p_value: float | None
+    reason: str = ""
+
+    significance: ClassVar[float]
+    """An alarm is raised below this p-value."""
+
+    @property
+    def alarm(self) -> bool:
+        """Whether what was found is beyond chance."""
+        return self.p_value is not None and self.p_value < self.significance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return asdict(self) | {"alarm": self.alarm}

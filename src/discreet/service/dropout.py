@@ -12,10 +12,10 @@ blocks' shares.
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from discreet.estimation.tails import chi_square_tail
+from discreet.estimation.tails import Alarm, chi_square_tail
 
 SIGNIFICANCE = 1e-4
 """An alarm is raised below this p-value: small, because a dashboard looks at it every day."""
@@ -24,32 +24,19 @@ FEWEST = 5.0
 
 
 @dataclass(frozen=True)
-class Dropout:
-    """How many of the people of each block answered.
+class Dropout(Alarm):
+    """How many of the people of each block answered; an alarm if some blocks are left more often than others.
 
     Attributes
     ----------
     blocks : list of dict
         For each: its key, the reports, the ids that were handed out (None if devices draw them), the reports that were
         to be expected if people left all blocks alike, and the share that came back (None if it is not known).
-    p_value : float or None
-        Probability of such differences if people leave all blocks alike; None without a test.
-    reason : str
-        Why there was no test.
     """
 
     blocks: list[dict[str, Any]]
-    p_value: float | None
-    reason: str = ""
 
-    @property
-    def alarm(self) -> bool:
-        """Whether some blocks are left more often than others."""
-        return self.p_value is not None and self.p_value < SIGNIFICANCE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return asdict(self) | {"alarm": self.alarm}
+    significance: ClassVar[float] = SIGNIFICANCE
 
 
 def dropout(
@@ -97,10 +84,10 @@ def dropout(
         for i, (key, came) in enumerate(zip(keys, reports, strict=True))
     ]
     if len(keys) < 2:
-        return Dropout(blocks, None, "everyone is asked the same")
+        return Dropout(blocks, p_value=None, reason="everyone is asked the same")
     if min(expected) < FEWEST:
-        return Dropout(blocks, None, "too few reports")
+        return Dropout(blocks, p_value=None, reason="too few reports")
     if handed is not None and min(given - mean for given, mean in zip(handed, expected, strict=True)) < FEWEST:
-        return Dropout(blocks, None, "hardly anyone has left")
+        return Dropout(blocks, p_value=None, reason="hardly anyone has left")
     statistic = math.fsum((came - mean) ** 2 / (mean * spread) for came, mean in zip(reports, expected, strict=True))
-    return Dropout(blocks, chi_square_tail(statistic, len(keys) - 1))
+    return Dropout(blocks, p_value=chi_square_tail(statistic, len(keys) - 1))

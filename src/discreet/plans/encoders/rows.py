@@ -28,14 +28,18 @@ MOST_SYMBOLS = 1 << 48
 
 
 @dataclass(frozen=True)
-class Attribute:
-    """One column of a person's row, scaled to [-1, 1]."""
+class _Column:
+    """One column of a person's row, and the interval of its numbers."""
 
     index: int
     domain: Interval
 
     def __post_init__(self) -> None:
         check_whole("attribute", self.index, 0, MOST_WHOLE - 1)
+
+
+class Attribute(_Column):
+    """One column of a person's row, scaled to [-1, 1]."""
 
     @property
     def image(self) -> Image:
@@ -237,8 +241,7 @@ class Symbols:
         return {"kind": "symbols", "size": self.size}
 
 
-@dataclass(frozen=True)
-class NumberOrRefusal:
+class NumberOrRefusal(_Column):
     """One column of a person's row, scaled to [-1, 1]; outside if the person gives no number.
 
     Examples
@@ -246,12 +249,6 @@ class NumberOrRefusal:
     >>> NumberOrRefusal(1, Interval(0, 10)).encode([[0, 5.0], [0, None]]).inputs
     array([0., 2.])
     """
-
-    index: int
-    domain: Interval
-
-    def __post_init__(self) -> None:
-        check_whole("attribute", self.index, 0, MOST_WHOLE - 1)
 
     @property
     def image(self) -> Image:

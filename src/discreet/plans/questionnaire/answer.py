@@ -16,8 +16,47 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+class _WithNumbers(Answer):
+    """An answer with numbers beside it, such as the share of people who prefer not to say."""
+
+    beside: ClassVar[tuple[str, ...]]
+    """The fields that hold these numbers."""
+
+    @property
+    def _numbers(self) -> dict[str, NumberAnswer]:
+        """The numbers beside the answer that it has."""
+        found = {name: getattr(self, name) for name in self.beside}
+        return {name: one for name, one in found.items() if one is not None}
+
+    def _recomputed(self, **changes: Any) -> Self:
+        # The numbers beside the answer change their level with it; what else changes is the answer's own.
+        kept = {name: value for name, value in changes.items() if name in ("level", "family")}
+        renewed: dict[str, Any] = {name: one._recomputed(**kept) for name, one in self._numbers.items()}
+        return replace(super()._recomputed(**changes), **renewed)
+
+    def widened(self, people: int, time: float | None = None) -> Self:
+        """Return the answer for somebody who looks more than once."""
+        wide: dict[str, Any] = {name: one.widened(people, time) for name, one in self._numbers.items()}
+        return replace(super().widened(people, time), **wide)
+
+    def figures(self) -> dict[str, Any]:
+        """Return the answer's own figures, and the numbers beside it."""
+        own: dict[str, Any] = super().figures()  # type: ignore[safe-super]  # of the answer beside which it stands
+        return own | {name: one.figures() for name, one in self._numbers.items()}
+
+    def _cells_beside(self) -> list[tuple[str, str, str]]:
+        found = []
+        for name, one in self._numbers.items():
+            if name == "mean":
+                found.append((one.question, *one.cells()[0][1:]))
+            else:
+                low, high = one.interval
+                found.append((one.question, f"{one.value:.2%}", f"{low:.2%} – {high:.2%}"))
+        return found
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class ChoiceAnswer(FrequencyAnswer):
+class ChoiceAnswer(_WithNumbers, FrequencyAnswer):
     """The share of each option among those who answered.
 
     Attributes
@@ -36,27 +75,14 @@ class ChoiceAnswer(FrequencyAnswer):
     mean: NumberAnswer | None = None
 
     beside: ClassVar[tuple[str, ...]] = ("refused", "concerned", "mean")
-    """The fields that hold numbers beside the shares."""
-
-    def _recomputed(self, **changes: Any) -> Self:
-        return replace(super()._recomputed(**changes), **_renewed(self, **changes))
-
-    def widened(self, people: int, time: float | None = None) -> Self:
-        """Return the answer for somebody who looks more than once."""
-        wide: dict[str, Any] = {name: one.widened(people, time) for name, one in _numbers(self).items()}
-        return replace(super().widened(people, time), **wide)
-
-    def figures(self) -> dict[str, Any]:
-        """Return the rows, and the numbers beside them."""
-        return super().figures() | {name: one.figures() for name, one in _numbers(self).items()}
 
     def first_cells(self, most: int) -> list[tuple[str, str, str]]:
         """Return the largest shares, and the refusals, as text."""
-        return super().first_cells(most) + _cells_beside(self)
+        return super().first_cells(most) + self._cells_beside()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class GivenNumber(NumberAnswer):
+class GivenNumber(_WithNumbers, NumberAnswer):
     """The mean of those who gave a number.
 
     Attributes
@@ -69,44 +95,9 @@ class GivenNumber(NumberAnswer):
 
     beside: ClassVar[tuple[str, ...]] = ("refused",)
 
-    def _recomputed(self, **changes: Any) -> Self:
-        return replace(super()._recomputed(**changes), **_renewed(self, **changes))
-
-    def widened(self, people: int, time: float | None = None) -> Self:
-        """Return the answer for somebody who looks more than once."""
-        wide: dict[str, Any] = {name: one.widened(people, time) for name, one in _numbers(self).items()}
-        return replace(super().widened(people, time), **wide)
-
-    def figures(self) -> dict[str, Any]:
-        """Return value, interval and refusals."""
-        return super().figures() | {name: one.figures() for name, one in _numbers(self).items()}
-
     def cells(self) -> list[tuple[str, str, str]]:
         """Return the number and the refusals as text."""
-        return super().cells() + _cells_beside(self)
-
-
-def _numbers(answer: "ChoiceAnswer | GivenNumber") -> dict[str, NumberAnswer]:
-    """Return the numbers beside an answer that it has."""
-    found = {name: getattr(answer, name) for name in answer.beside}
-    return {name: one for name, one in found.items() if one is not None}
-
-
-def _renewed(answer: "ChoiceAnswer | GivenNumber", **changes: Any) -> dict[str, Any]:
-    """Return the numbers beside an answer at another level; what else changes is the answer's own."""
-    kept = {name: value for name, value in changes.items() if name in ("level", "family")}
-    return {name: one._recomputed(**kept) for name, one in _numbers(answer).items()}
-
-
-def _cells_beside(answer: "ChoiceAnswer | GivenNumber") -> list[tuple[str, str, str]]:
-    found = []
-    for name, one in _numbers(answer).items():
-        if name == "mean":
-            found.append((one.question, *one.cells()[0][1:]))
-        else:
-            low, high = one.interval
-            found.append((one.question, f"{one.value:.2%}", f"{low:.2%} – {high:.2%}"))
-    return found
+        return super().cells() + self._cells_beside()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -227,7 +218,7 @@ class QuestionnaireAnswer(Answer):
             else:
                 row = {"label": "mean", "value": one.value, "low": one.interval[0], "high": one.interval[1]}
                 found.append(head | row | {"standard_error": one.details["standard_error"]})
-            for number in _numbers(one).values():
+            for number in one._numbers.values():
                 ends = {"value": number.value, "low": number.interval[0], "high": number.interval[1]}
                 row = {"label": number.question} | ends | {"standard_error": number.details["standard_error"]}
                 found.append(head | row)
