@@ -1,7 +1,8 @@
 """Reconstruction of distributions, beside the same update with dense matrices (BLAS).
 
 One iteration of EMS by the number of buckets; EMS and EM until they stop; all log-densities that explain the reports,
-without and with leaf reports; the non-negative hierarchy, solved exactly, beside the paper's ADMM.
+without and with leaf reports; the non-negative hierarchy, solved exactly, beside the paper's ADMM. Whole estimates of
+`Distribution` with its defaults, an interval included, and advice: both beside the longest that they should take.
 """
 
 import math
@@ -11,13 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from discreet.advice import advise
 from discreet.blas import single_thread
 from discreet.estimation.density import Leaves, Reports
 from discreet.estimation.em import em, ems
 from discreet.estimation.search import explain
 from discreet.estimation.tree import non_negative, sums
 from discreet.operators import Band
+from discreet.plans.distribution.plan import Distribution
 from discreet.plans.distribution.readings import MOST_APART
+from discreet.plans.simulate import simulate
+from discreet_benchmarks.numeric_accuracy import demo
 from discreet_benchmarks.rows import PEER_TARGET, Row, Settings, Task
 from discreet_benchmarks.timing import clock, interleaved
 
@@ -26,12 +31,20 @@ EPSILON = 1.0
 PEOPLE = 1_000_000
 SIZES = (256, 1024, 4096)
 BESIDE = "dense EM, numpy and BLAS on one thread"
+ASKED = 20_000
+"""People of an estimate and of advice."""
+LONGEST = {256: 0.2, 4096: 1.0}
+"""The most seconds that an estimate should take, by the number of buckets."""
+LONGEST_ADVICE = 2.0
+"""The most seconds that advice should take."""
 
 
 def tasks(settings: Settings) -> dict[str, Task]:
     """Return one task per size and question."""
     found: dict[str, Task] = {f"em-{size}": partial(iteration, settings, size) for size in SIZES}
     found |= {f"stop-{size}": partial(until_it_stops, settings, size) for size in SIZES[: 1 if settings.quick else 3]}
+    found |= {f"estimate-{size}": partial(estimate, settings, size) for size in LONGEST}
+    found["advice"] = partial(advice, settings)
     layers = (4, 5) if settings.quick else (4, 5, 6, 7)
     found |= {f"hierarchy-{4**depth}": partial(hierarchy, settings, depth) for depth in layers}
     return found
@@ -138,3 +151,40 @@ def hierarchy(settings: Settings, layers: int) -> list[Row]:
     best = interleaved(clocks, 1 if settings.quick else 5)
     slow, name = (best["admm"], "ADMM, as in the paper") if "admm" in best else (None, None)
     return [Row(PART, f"hierarchy d={size}", "speed", "seconds", best["ours"], slow, name, details=details)]
+
+
+def estimate(settings: Settings, size: int) -> list[Row]:
+    """Time the answer of `Distribution` with the interval of its mean: drawing a tally from its law is a part of it."""
+    rows = []
+    for name in ("wages", "ages", "departures"):
+        column = demo(name)
+        plan = Distribution(column.domain, EPSILON, bins=size)
+        seeds = iter(range(10**6))
+
+        def answer(plan: Distribution = plan, column: Any = column, seeds: Any = seeds) -> Any:
+            return simulate(
+                plan, column.values, next(seeds), people=ASKED, weights=column.shares, threads=1
+            ).mean.interval
+
+        with single_thread():
+            times = sorted(clock(answer)() for _ in range(1 + settings.repeats))[:-1]  # the slowest also warmed up
+        rows.append(_within(f"estimate of {name} d={size}", times[len(times) // 2], LONGEST[size], {"times": times}))
+    return rows
+
+
+def advice(settings: Settings) -> list[Row]:
+    """Time advice on a distribution whose shape is not known."""
+    column = demo("wages")
+    with single_thread():
+        run = clock(lambda: advise("distribution", EPSILON, ASKED, domain=column.domain))
+        run()
+        times = sorted(run() for _ in range(1 if settings.quick else 3))
+    return [_within("advice on a distribution", times[len(times) // 2], LONGEST_ADVICE, {"times": times})]
+
+
+def _within(name: str, seconds: float, longest: float, details: dict[str, Any]) -> Row:
+    """Return a row beside the longest that it should take."""
+    return Row(
+        PART, name, "duration", "seconds", seconds, floor=longest, floor_is="the longest that it should take",
+        floor_target=1.0, note="the median: each run has other reports", details=details | {"people": ASKED},
+    )  # fmt: skip

@@ -96,7 +96,7 @@ def means() -> list[Row]:
 
 def means_of_wages(settings: Settings) -> list[Row]:
     """Compare variances of one report on the demo wages: our best, two rounds included, beside the best usual one."""
-    column, runs = _column("wages"), 60 if settings.quick else 300
+    column, runs = demo("wages"), 60 if settings.quick else 300
     inputs = column.domain.encode(column.values).inputs
     spread = column.variance / (column.domain.width / 2) ** 2
     held = np.repeat(inputs, np.rint(column.shares * 1e5).astype(int))
@@ -128,14 +128,15 @@ COLUMNS: dict[str, tuple[str, str, tuple[float, float]]] = {
 """File, array and domain of the demo data's columns by name."""
 
 
-def _column(name: str) -> Column:
+def demo(name: str) -> Column:
+    """Return a column of the demo data."""
     file, array, ends = COLUMNS[name]
     return Column.of(name, "demo", "reporting", ends, ends, demo_column(file, array))
 
 
 def distributions(settings: Settings, name: str) -> list[Row]:
     """Compare W1 and KS of histograms: our default beside EMS, our best beside the best of the published methods."""
-    column, runs, epsilon = _column(name), 20 if settings.quick else 60, 1.0
+    column, runs, epsilon = demo(name), 20 if settings.quick else 60, 1.0
     truth = column.histogram(Distribution(column.domain, epsilon).bins)
     found: dict[str, dict[str, float]] = {}
     for method in METHODS:

@@ -8,6 +8,12 @@ fitted by maximum likelihood (EM), with the mean of G held at its known value, b
 Categories that are *clearly seen*, many standard errors above zero, need no prior and keep their estimate. The others
 become posterior means, and the small rest to sum one is shared by what is uncertain.
 
+Where reports say next to nothing, even the best G is a guess: one category that stands out by chance would get nearly
+everything. So the answer is averaged with that of the simplest G, in which all of them are alike. Each of the two
+weighs as much as the data favour it; the more categories there are, the more of them stand out by chance:
+
+    odds of G = 30 / categories^(3/4) * (likelihood under G) / (likelihood if all are alike)
+
 The result depends on c_i only, so equal counts are handled once, and very many are put on a grid: the work does not
 grow with the number of categories, apart from counting them.
 """
@@ -37,16 +43,18 @@ TOLERANCE = 1e-4
 COMMON = 0.3
 """Variance of a posterior mean because G is itself estimated, as a part of the variance of the raw estimate."""
 CAUTION = 6.0
-"""The prior is trusted as much as Norm-Sub once the data tell this many categories apart, besides the first three."""
+"""The prior is trusted as much as Norm-Sub if there are this many categories, besides the first three."""
+ODDS = 30.0
+MANY = 0.75
+"""Odds of a prior that was fitted, against one in which all categories are alike: ODDS / categories^MANY beforehand."""
 
 
 def shrink(counts: AnyArray, n: int, p: float, q: float, dispersion: float = 1.0) -> Floats:
-    """Return frequencies by empirical Bayes and, as far as the data say little about a prior, by Norm-Sub.
+    """Return frequencies by empirical Bayes and, if there are too few of them to learn a prior from, by Norm-Sub.
 
-    The result is a weighted mean of both. The weight of Norm-Sub is 6 / (6 + k), where k is how many categories the
-    prior is learnt from: their number less three, but no more than 1 / s^2, where s is the standard error of a rare
-    one. With three categories the result is Norm-Sub; with fifty, and a thousand people, it is mostly empirical Bayes.
-    The parameters are those of `posterior_means`.
+    The result is a weighted mean of both. The weight of Norm-Sub is 6 / (6 + k), where k is the number of categories
+    less three. With three categories the result is Norm-Sub; with fifty it is mostly empirical Bayes. The parameters
+    are those of `posterior_means`.
 
     Examples
     --------
@@ -54,10 +62,9 @@ def shrink(counts: AnyArray, n: int, p: float, q: float, dispersion: float = 1.0
     array([0.71, 0.1 , 0.06, 0.01, 0.02, 0.01, 0.08, 0.01])
     """
     plain = norm_sub((counts / n - q) / (p - q))
-    learnt = min(counts.size - 3, 1 / max(_error(n, p, q, dispersion), 1e-9) ** 2)
-    if learnt <= 0:
+    if counts.size <= 3:
         return plain
-    weight = CAUTION / (CAUTION + learnt)
+    weight = CAUTION / (CAUTION + counts.size - 3)
     return np.asarray(weight * plain + (1 - weight) * posterior_means(counts, n, p, q, dispersion))
 
 
@@ -82,7 +89,7 @@ def posterior_means(counts: AnyArray, n: int, p: float, q: float, dispersion: fl
     """
     raw = (counts / n - q) / (p - q)
     error = _error(n, p, q, dispersion)
-    seen = raw > FAR * error
+    seen = raw > FAR * error if FAR * error < 1 else np.zeros(raw.size, dtype=bool)
     near = ~seen
     if near.sum() < 2:
         return norm_sub(raw)
@@ -131,11 +138,17 @@ def _posterior(
     depth = effective * (np.outer(points / n, np.log(share)) + np.outer(1 - points / n, np.log1p(-share)))
     likely = np.exp(depth - depth.max(axis=1, keepdims=True))
     laws = _laws(ends, mean, error)
-    prior = _fitted(likely @ laws.T, weights, laws @ cells - mean) @ laws
-    posterior = likely * prior
+    each = likely @ laws.T
+    fitted = _fitted(each, weights, laws @ cells - mean)
+    posterior = likely * (fitted @ laws)
     posterior /= posterior.sum(axis=1, keepdims=True)
-    means = posterior @ cells
-    return means, np.maximum(posterior @ cells**2 - means**2, 0.0)
+    level = min(max(q + (p - q) * mean, 1e-300), 1 - 1e-16)
+    alike = effective * (points / n * math.log(level) + (1 - points / n) * math.log1p(-level)) - depth.max(axis=1)
+    gain = float(weights @ (np.log(each @ fitted) - alike)) + math.log(ODDS) - MANY * math.log(weights.sum())
+    trust = 1 / (1 + math.exp(-max(gain, -700.0)))
+    means = trust * (posterior @ cells) + (1 - trust) * mean
+    squares = trust * (posterior @ cells**2) + (1 - trust) * mean**2
+    return means, np.maximum(squares - means**2, 0.0)
 
 
 def _laws(ends: Floats, mean: float, error: float) -> Floats:
