@@ -88,7 +88,13 @@ def frequencies(settings: Settings, people: Any, repeats: int) -> list[Row]:
     mine = {key: float(np.mean(errors)) for key, errors in ours.items()}
     others = {key: float(np.mean(errors)) for key, errors in theirs.items()}
     doubt = {" ".join(key[1:]): _doubt(errors) for key, errors in theirs.items()}
-    about = {"people": n, "repeats": repeats, "repeats_of_ours": OURS * repeats, "size": size, "epsilon": EPSILON}
+    about: dict[str, Any] = {
+        "people": n,
+        "repeats": repeats,
+        "repeats_of_ours": OURS * repeats,
+        "size": size,
+        "epsilon": EPSILON,
+    }
     about["relative_standard_errors"] = doubt
     which = f"d={size} n={n}"
     rows = []
