@@ -72,6 +72,10 @@ def test_windows_at_their_thresholds(shape: list[float], numeric: bool) -> None:
         *(dc.mechanism("local-hashing", epsilon=e, size=size) for e, size in ((1, 2), (1, 65_536), (3, 70_000))),
         *(dc.mechanism("subset-selection", epsilon=1, size=size) for size in (2, 63, 64, 65, 129)),
         *(dc.mechanism("optimized-unary", epsilon=1, size=size) for size in (63, 64, 65)),
+        *(
+            dc.mechanism("padded-subset", epsilon=e, options=options, most=most)
+            for e, options, most in ((1, 8, 3), (0.5, 2, 2), (2, 48, 16), (1, 33, 1), (4, 30, 15), (1, 12, 12))
+        ),
     ],
     ids=lambda m: f"{m.name}-{m.size}-{m.alphabet.bit_length()}",
 )

@@ -256,9 +256,15 @@ class Leaky(PaddedSubset):
         return super()._overlap(word // 2)
 
     def _each(self, values, words, out):
+        super()._each(values, self._halved(words), out)
+
+    def _many(self, values, words, out):
+        super()._many(values, self._halved(words), out)
+
+    def _halved(self, words):
         table = words.reshape(-1, self.words_per_report).copy()
         table[:, 0] //= np.uint64(2)
-        super()._each(values, table.reshape(-1), out)
+        return table.reshape(-1)
 
 
 @pytest.mark.parametrize(("options", "most"), [(4, 2), (30, 3)])

@@ -141,7 +141,10 @@ def more_than_words(source: Mechanism) -> str:
         size = source.size * source.alphabet * source.dtype.itemsize / 2**20
         return f"looks its report up in a list of all points of each value, {size:.1f} MiB: more than near caches hold"
     if source.kind == "padded":
-        return "drawn by numpy, a few operations per word for all reports side by side; it has no compiled sampler"
+        return (
+            "keeps some of the ticks, draws a set of what is held and one of the others, and looks up where the items "
+            "lie, one step after the other: arithmetic, which the floor, made of words and memory, leaves out"
+        )
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Samplers and counters of bit vectors (unary encodings and subset selection), compiled by numba.
+"""Samplers and counters of bit vectors (unary encodings, subset selection, padded subsets), compiled by numba.
 
 They make the same integer comparisons with the same words as the plain samplers of the mechanism classes, bit by bit.
 """
@@ -69,6 +69,58 @@ def sample_small_subset(values, words, draws, size, hit, out):
             under = (ONE << value) - ONE
             own = np.uint64(first[i] - (size - draws)) << value
             told[i] = (taken & under) | own | ((taken & ~under) << ONE)
+
+
+@njit(cache=True, nogil=True)
+def sample_padded(values, words, options, most, draws, ends, deposits, out):
+    """A set of the held items and of the others, both by Floyd's sampling: 1 + draws + most words per report.
+
+    Ranks among the others are the low bits of one word and ranks among the held items the bits above, so that all draws
+    are alike and nothing branches. ``ends`` are the thresholds of the number of held items, the largest number first.
+    """
+    stride, some, chunks = 1 + draws + most, (options + 7) >> 3, (options + most + 7) >> 3
+    largest, low = min(most, draws), (ONE << np.uint64(options)) - ONE
+    whole = (low << np.uint64(most)) | ((ONE << np.uint64(most)) - ONE)
+    for i in range(values.shape[0]):
+        base, ticked = stride * i, np.uint64(values[i])
+        count, ranks = np.int64(ones_of(ticked)), np.uint64(0)
+        for k in range(most):  # of few ticks, all are kept
+            ranks = floyd_step(ranks, words[base + 1 + draws + k], max(count - most, 0) + k, 0)
+        ticked, count = deposit(ranks, ticked, deposits, some), min(count, most)
+        held = ticked | (((ONE << np.uint64(most - count)) - ONE) << np.uint64(options))
+        inside, top = largest, np.int64(words[base] >> SHIFT)
+        for k in range(ends.shape[0]):
+            inside -= np.int64(top >= ends[k])
+        others, ranks = draws - inside, np.uint64(0)
+        for k in range(draws):
+            own = np.int64(k >= others)
+            last = options - others + k + own * (most - inside - options)
+            ranks = floyd_step(ranks, words[base + 1 + k], last, own * options)
+        told = deposit(ranks & low, whole & ~held, deposits, chunks)
+        out[i, 0] = told | deposit(ranks >> np.uint64(options), held, deposits, chunks)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def floyd_step(ranks, word, last, shift):
+    """Add one of 0..last to a set that is held in bits from ``shift`` on: ``last`` itself if the drawn one is in."""
+    drawn = np.uint64(below(word, last + 1))
+    drawn += ((ranks >> (drawn + np.uint64(shift))) & ONE) * (np.uint64(last) - drawn)
+    return ranks | (ONE << (drawn + np.uint64(shift)))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def deposit(ranks, places, deposits, chunks):
+    """The items of ``places`` whose rank among them is in ``ranks``, eight places at a time.
+
+    ``deposits`` holds them for every eight places and ranks, and above them how many places there are.
+    """
+    found = np.uint64(0)
+    for k in range(chunks):
+        eight = (places >> np.uint64(8 * k)) & np.uint64(255)
+        known = np.uint64(deposits[(eight << np.uint64(8)) | (ranks & np.uint64(255))])
+        found |= (known & np.uint64(255)) << np.uint64(8 * k)
+        ranks >>= known >> np.uint64(8)
+    return found
 
 
 @njit(cache=True, nogil=True)

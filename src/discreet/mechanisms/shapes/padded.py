@@ -20,7 +20,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any, Self
 
@@ -177,6 +177,12 @@ class PaddedSubset(BitVector):
         mask = np.uint64((1 << self.width) - 1)
         out[:, 0] = deposit_all(others, ~held & mask, self.width) | deposit_all(own, held, self.width)
 
+    def _many(self, values: AnyArray, words: Words, out: AnyArray) -> None:
+        from discreet.mechanisms.kernels.bits import sample_padded
+
+        ends = np.array(self._ends[:-1], dtype=np.int64)  # the last is 2^48, which no word reaches
+        sample_padded(values, words, self.options, self.most, self.k, ends, _deposits(), out)
+
     @property
     def law_length(self) -> int:
         """The alphabet, for each way to keep some of all options."""
@@ -329,3 +335,13 @@ def deposit_all(ranks: Words, places: Words, width: int) -> Words:
         found |= (left & at) << np.uint64(item)
         left >>= at
     return found
+
+
+@cache
+def _deposits() -> AnyArray:
+    """Return `deposit` of all sets of eight items, by places and ranks, and above it how many places there are."""
+    every = np.arange(256, dtype=np.uint64)
+    ranks, places = np.tile(every, 256), np.repeat(every, 256)
+    return (deposit_all(ranks, places, 8) | np.bitwise_count(places).astype(np.uint64) << np.uint64(8)).astype(
+        np.uint16
+    )
