@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.advice import SHAPES, Population, epsilon_needed, error_curve, knots_prior, second_round
+from discreet.advice import SHAPES, Population, epsilon_needed, error_curve, knots_prior, rehearsal, second_round
+from discreet.advice.candidates import ask
 from discreet.estimation.functionals import Variance as VarianceOf
 from discreet.mechanisms.numeric.privrm import METHODS as RANGES
 from discreet.mechanisms.registry import entries
@@ -442,3 +443,33 @@ def test_the_error_of_a_variance_in_two_rounds_is_predicted(epsilon, people):
         found = squares.decode(float(second.counts @ source.values) / half)
         errors.append(max(found - 2500 * sample_variance(source, first), 0.0) - shares @ (values - centre) ** 2)
     assert 0.88 < math.sqrt(np.mean(np.square(errors))) / predicted < 1.12
+
+
+@pytest.mark.parametrize(("error", "bins"), [(0.02, 64), (0.0037, 128), (0.0018, None), (0.0, None)])
+def test_rehearsals_have_buckets_that_are_small_beside_the_error(error, bins):
+    asked = ask("distribution", 1.0, domain=dc.Interval(0, 50), bins=256)
+    candidates = rehearsal.distribution_candidates(asked)
+    tried = []
+
+    class Fake:
+        def __init__(self, arguments):
+            tried.append(arguments["bins"])
+            self.error = 50 * error
+
+        def again(self):
+            pass
+
+    assert rehearsal._coarse(asked, candidates, Fake) == bins
+    assert tried == [64, 128][: len(tried)]
+    kept = {c.method: rehearsal._with(c.arguments, 64)["bins"] for c in candidates}
+    assert kept["auto"] == kept["square-wave-em"] == 64
+    assert kept["square-wave-ems"] == kept["hh"] == 256  # their error depends on the number
+
+
+@pytest.mark.needs("scipy")
+def test_methods_that_read_the_same_reports_have_the_same_margin_and_others_their_own():
+    names = ["hh", "hh-admm", "square-wave-em", "square-wave-ems", "hybrid-np-em"]
+    advice = dc.advise("distribution", 1.0, 3000, domain=dc.Interval(0, 50), bins=32, methods=names, repeats=1)
+    margins = {option.method: option.margin for option in advice.options}
+    assert margins["square-wave-em"] == margins["square-wave-ems"]
+    assert len(set(margins.values())) == 4
