@@ -6,7 +6,7 @@ from tests.estimation.common import beta_histogram, reports, square_wave
 
 from discreet.estimation.density import HEAP_VARIANCE, Fit, Leaves, Prior, Reports, heaps_at
 from discreet.estimation.em import ems, joint
-from discreet.estimation.explanations import WIDENING, Explanation, Explanations
+from discreet.estimation.explanations import Explanation, Explanations
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range
 from discreet.estimation.search import explain
 from discreet.estimation.within import Lattice, Within
@@ -190,17 +190,15 @@ def normal(value: float, spread: float) -> Explanation:
 
 
 def test_ends_are_quantiles_of_the_mixture() -> None:
-    z = 1.959964 * WIDENING
-    one = Explanations([normal(0.5, 0.01)], [normal(0.5, 0.01)], 2).bounds(Range(0.0, 0.5), 0.95)
+    z = 1.959964
+    one = Explanations([normal(0.5, 0.01)], 2).bounds(Range(0.0, 0.5), 0.95)
     assert (one.lower, one.upper) == pytest.approx((0.5 - z * 0.01, 0.5 + z * 0.01), abs=1e-6)
     assert one.standard_error == pytest.approx(0.01)
     both = [normal(0.4, 0.01), normal(0.6, 0.01)]
-    two = Explanations(both, both, 2).bounds(Range(0.0, 0.5), 0.95)
+    two = Explanations(both, 2).bounds(Range(0.0, 0.5), 0.95)
     # Each counts half, so each end is the 5 % quantile of its own explanation.
-    assert (two.lower, two.upper) == pytest.approx(
-        (0.4 - 1.644854 * WIDENING * 0.01, 0.6 + 1.644854 * WIDENING * 0.01), abs=1e-6
-    )
-    low, high = Explanations(both, both, 2).band(np.eye(2), 0.95)
+    assert (two.lower, two.upper) == pytest.approx((0.4 - 1.644854 * 0.01, 0.6 + 1.644854 * 0.01), abs=1e-6)
+    low, high = Explanations(both, 2).band(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 0.95)
     assert (low[0], high[0]) == pytest.approx((two.lower, two.upper), abs=1e-6)
 
 

@@ -106,11 +106,11 @@ def test_heaps_at_the_ends_lie_at_the_ends() -> None:
 
 
 def test_crossing() -> None:
-    stops = np.array([0.0, 0.3, 0.6, 1.0])
-    assert crossing(lambda x: float(x >= 0.3), 0.5, stops) == 0.3
-    assert crossing(lambda x: 1.0, 0.5, stops) == 0.0
-    assert crossing(lambda x: 0.0, 0.5, stops) == 1.0
-    assert crossing(lambda x: x, 0.45, stops) == pytest.approx(0.45)
+    places = np.array([0.0, 0.3 - 2e-9, 0.3, 0.6, 1.0])
+    assert crossing(places, np.array([0.0, 0.0, 1.0, 1.0, 1.0]), 0.5) == 0.3
+    assert crossing(places, np.ones(5), 0.5) == 0.0
+    assert crossing(places, np.zeros(5), 0.5) == 1.0
+    assert crossing(places, places, 0.45) == pytest.approx(0.45)
 
 
 def test_bad_inputs_are_refused() -> None:

@@ -21,7 +21,7 @@ Newton's method converges in a few steps; one costs O(d²) for the information o
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -190,19 +190,21 @@ class Fit:
             raise DiscreetError("a light fit cannot be given more heaps; take the fit that it was made from")
         return self._curvature
 
-    def half(self, weights: Floats) -> Floats:
-        """Return B with BᵀB the posterior covariance of weighted sums of buckets, to first order around the mode.
+    @cached_property
+    def half(self) -> Floats:
+        """B with BᵀB the posterior covariance of the buckets, to first order around the mode."""
+        from scipy.linalg.lapack import dtrtri
 
-        Sums are in the columns of B, and in the rows of weights.
-        """
+        inverse = dtrtri(self._factor, lower=1)[0]
+        inverse[np.triu_indices_from(inverse, 1)] = 0.0
+        return np.asarray((inverse - (inverse @ self.f)[:, None]) * self.f)
+
+    def error(self, gradient: Floats) -> float:
+        """Return the standard error of a number with this derivative with respect to each bucket."""
         from scipy.linalg import solve_triangular
 
-        slopes = (weights - (weights @ self.f)[:, None]) * self.f
-        return np.asarray(solve_triangular(self._factor, slopes.T, lower=True, check_finite=False))
-
-    def errors(self, weights: Floats) -> Floats:
-        """Return the standard errors of weighted sums of buckets, one row of weights each."""
-        return np.asarray(np.linalg.norm(self.half(weights), axis=0))
+        slope = (gradient - gradient @ self.f) * self.f
+        return float(np.linalg.norm(solve_triangular(self._factor, slope, lower=True, check_finite=False)))
 
     def heap_gains(self) -> Floats:
         """Return by how many nats the evidence would change if each bucket could hold a single heap, one at a time.

@@ -1,36 +1,36 @@
 """What is read off all explanations of the same reports, and how uncertain it is.
 
-The histogram that is shown is the average of explanations (`search` finds them), weighted by evidence. Intervals come
-from another average, of explanations that have little bias: ends are quantiles of a mixture of normal laws, so where
-reports cannot tell two explanations apart, an interval covers both.
+The histogram that is shown is the average of explanations (`search` finds them), weighted by evidence. The ends of
+intervals are quantiles of a mixture of normal laws, one for each explanation, so where reports cannot tell two apart,
+an interval covers both. There each counts with the cube root of its evidence: no prior is quite true, so the evidence
+seems surer than it is, and a smooth curve must not drive out a rough one that explains the reports nearly as well. And
+there lattices of heaps count from the beginning, while they are shown only once the reports ask for them.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, sums_at_edges
 from discreet.estimation.density import Fit
-from discreet.estimation.functionals import Cdf, Functional, Quantile, crossing
+from discreet.estimation.functionals import Functional, Quantile, crossing
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.resampling import generator
-from discreet.estimation.within import Lattice, Within
+from discreet.estimation.within import CLOSE, Lattice, Within
 
 DOUBT = 4.0
 """Nats of evidence that a lattice must gain before it is shown; in intervals it counts from the beginning."""
 WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
-WARY = 1 / 3
-"""Power of the weights in intervals of single buckets."""
+EVENLY = 1 / 3
+"""Power of the evidence in intervals."""
 WINDOWS = (64, 16, 4)
 """Parts of the domain that are the windows around a bucket."""
-WIDENING = 1.06
-"""Factor on the standard errors: they do not know that the smoothness and the places of heaps were chosen."""
 
 
 @dataclass(eq=False)
@@ -70,14 +70,14 @@ class Explanations:
 
     def __init__(
         self,
-        shown: Sequence[Explanation],
-        allowed: Sequence[Explanation],
+        found: Sequence[Explanation],
         size: int,
         limits: tuple[Floats, Floats] | None = None,
     ) -> None:
         self.size, self.limits = size, limits
-        self.shown, self.shown_weights = _weighed(shown, [one.score - DOUBT * len(one.lattices) for one in shown])
-        self.allowed, self.weights = _weighed(allowed, [one.score for one in allowed])
+        self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
+        self.shown, self.shown_weights = _weighed(found, [one.score - DOUBT * len(one.lattices) for one in found])
+        self.allowed, self.weights = _weighed(found, [one.score for one in found], EVENLY)
 
     @cached_property
     def f(self) -> Floats:
@@ -125,7 +125,7 @@ class Explanations:
     def value(self, functional: Functional) -> float:
         """Return the average of a number over all explanations."""
         if isinstance(functional, Quantile):
-            return crossing(lambda x: self.value(Cdf(x)), functional.level, self._stops)
+            return crossing(self._stops, self._shown_curve, functional.level)
         return self._value(functional, self.shown, self.shown_weights)
 
     @staticmethod
@@ -145,22 +145,19 @@ class Explanations:
 
     def _read(self, one: Explanation, functional: Functional) -> tuple[float, float, float, float]:
         f = one.fit.f
-        error = float(one.fit.errors(functional.gradient(f, one.within)[None, :])[0])
+        error = one.fit.error(functional.gradient(f, one.within))
         return functional(f, one.within), error, *functional.slack(f, one.within)
 
-    def _ends(
-        self, low: Floats, high: Floats, errors: Floats, level: float, power: float = 1.0
-    ) -> tuple[Floats, Floats]:
+    def _ends(self, low: Floats, high: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the two quantiles of a mixture of normal laws, one row per explanation; any number of columns."""
         from scipy.special import ndtr
 
-        counted = self.weights**power / (self.weights**power).sum()
-        weights = counted.reshape(-1, *[1] * (errors.ndim - 1))
-        spread = np.maximum(WIDENING * errors, 1e-12)
+        weights = self.weights.reshape(-1, *[1] * (errors.ndim - 1))
+        spread = np.maximum(errors, 1e-12)
 
         def reached(centres: Floats, share: float) -> Floats:
             a, b = (centres - 8 * spread).min(axis=0), (centres + 8 * spread).max(axis=0)
-            for _ in range(40):
+            for _ in range(30):
                 middle = 0.5 * (a + b)
                 below = (weights * ndtr((middle - centres) / spread)).sum(axis=0) < share
                 a, b = np.where(below, middle, a), np.where(below, b, middle)
@@ -170,75 +167,92 @@ class Explanations:
 
     @cached_property
     def _cumulative(self) -> list[tuple[Floats, Floats]]:
-        """Per explanation: cumulative shares at the edges, and B with BᵀB their covariance."""
-        edges = np.tri(self.size + 1, self.size, -1)
-        return [(edges @ one.fit.f, one.fit.half(edges)) for one in self.allowed]
+        """Per explanation: cumulative shares at the edges, and one row each of B with BBᵀ their covariance."""
+        return [(sums_at_edges(one.fit.f), sums_at_edges(one.fit.half.T)) for one in self.allowed]
 
-    def _share_below(self, x: float, level: float) -> tuple[float, float]:
-        """Return the interval of the share at or below x."""
-        bucket = min(int(x * self.size + 1e-9), self.size - 1)
-        rows = []
+    def _between(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
+        """Return the shares from places to other places, in buckets, and their errors: a row per explanation."""
+        values, errors = [], []
+        for sums, half in self._cumulative:
+            values.append(_interpolated(sums, ends) - _interpolated(sums, starts))
+            errors.append(np.linalg.norm(_interpolated(half, ends) - _interpolated(half, starts), axis=1))
+        return np.array(values), np.array(errors)
+
+    def _shares_below(self, places: Floats, level: float) -> tuple[Floats, Floats]:
+        """Return the intervals of the shares at or below some places."""
+        lows, highs, errors = [], [], []
         for one, (sums, half) in zip(self.allowed, self._cumulative, strict=True):
-            shares, less, more = one.within.below(x)
-            t, mass = float(shares[bucket]), float(one.fit.f[bucket])
-            value = float(sums[bucket]) + t * mass
-            error = float(np.linalg.norm((1 - t) * half[:, bucket] + t * half[:, bucket + 1]))
-            rows.append((value - less * mass, value + more * mass, error))
-        low, high, errors = np.array(rows).T
-        ends = self._ends(low, high, errors, level)
-        return float(ends[0]), float(ends[1])
+            bucket, share, less, more = one.within.at(places)
+            mass, values = one.fit.f[bucket], _interpolated(sums, bucket + share)
+            lows.append(values - less * mass)
+            highs.append(values + more * mass)
+            errors.append(np.linalg.norm(_interpolated(half, bucket + share), axis=1))
+        return self._ends(np.array(lows), np.array(highs), np.array(errors), level)
 
     def _quantile(self, q: float, level: float) -> Bounds:
         """Return all x whose cumulative share is compatible with q."""
-        stops = self._stops
-        first = crossing(lambda x: self._share_below(x, level)[1], q, stops)
-        last = crossing(lambda x: self._share_below(x, level)[0], q, stops)
-        middle = crossing(lambda x: self._value(Cdf(x), self.allowed, self.weights), q, stops)
+        low, high = self._edges(level)
+        first, last = self._reached(q, high, level, 1), self._reached(q, low, level, 0)
+        middle = crossing(self._stops, self._allowed_curve, q)
         first, last = min(first, middle), max(last, middle)
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
         return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
 
+    def _reached(self, q: float, heights: Floats, level: float, side: int) -> float:
+        """Return where the lower (0) or upper (1) ends reach q: first in which bucket, then where in it."""
+        edge = int((heights >= q).argmax()) if (heights >= q).any() else self.size
+        from_, to = (max(edge - 1, 0) / self.size, edge / self.size)
+        first, last = np.searchsorted(self._stops, [from_ - CLOSE, to + CLOSE])
+        inside = self._stops[first:last]
+        return crossing(inside, self._shares_below(inside, level)[side], q)
+
+    @cached_property
+    def _shown_curve(self) -> Floats:
+        return self._curve(self.shown, self.shown_weights)
+
+    @cached_property
+    def _allowed_curve(self) -> Floats:
+        return self._curve(self.allowed, self.weights)
+
+    def _curve(self, found: Sequence[Explanation], weights: Floats) -> Floats:
+        """Return the average cumulative share at all stops."""
+        return np.asarray(weights @ np.array([one.within.cumulative(one.fit.f, self._stops) for one in found]))
+
     @cached_property
     def _stops(self) -> Floats:
-        """Where some cumulative share bends or jumps."""
+        """Between these every cumulative share is a straight line."""
         return np.unique(np.concatenate([one.within.stops for one in (*self.shown, *self.allowed)]))
 
-    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
-        """Return the ends of the intervals of many sums of buckets, one row of weights each.
+    def band(self, starts: Floats, ends: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of the shares between many pairs of places, counted in buckets.
 
-        Small sums, such as single buckets, have intervals on the logarithmic scale, on which the fits are normal. What
-        the oracle says of them, and what reports say of wider windows around them, limits how far up they may reach.
-        How single buckets scatter is what reports near a bucket say least about, so there explanations count more
-        evenly than their evidence says.
+        Small shares, such as single buckets, have intervals on the logarithmic scale, on which the fits are normal.
+        What the oracle says of them, and what reports say of wider windows around them, limits how far up they may
+        reach.
         """
-        wary = WARY if small else 1.0
-        values = np.array([weights @ one.fit.f for one in self.allowed])
-        errors = np.array([one.fit.errors(weights) for one in self.allowed])
-        low, high = self._ends(values, values, errors, level, wary)
+        values, errors = self._between(starts, ends)
+        low, high = self._ends(values, values, errors, level)
         if not small:
             return low, high
         positive = np.maximum(values, 1e-12)
         centres, relative = np.log(positive), np.minimum(errors / positive, 5.0)
-        lower, upper = (np.exp(ends) for ends in self._ends(centres, centres, relative, level, wary))
-        most = self._most_around(weights, level, wary)
+        lower, upper = (np.exp(ends) for ends in self._ends(centres, centres, relative, level))
+        most = self._most_around(starts, ends, level)
         if self.limits is not None:
-            centre, variance = self.limits
-            most = np.minimum(most, weights @ centre + 3.0 * np.sqrt(weights**2 @ variance))
+            sums = sums_at_edges(np.column_stack(self.limits))
+            seen, variance = (_interpolated(sums, ends) - _interpolated(sums, starts)).T
+            most = np.minimum(most, seen + 3.0 * np.sqrt(variance * np.minimum(ends - starts, 1.0)))
         # A bucket may be empty, which no logarithm can say.
         return np.minimum(lower, np.maximum(low, 0.0)), np.maximum(np.minimum(upper, most), high)
 
-    def _most_around(self, weights: Floats, level: float, wary: float) -> Floats:
-        """Return upper ends for windows around the buckets of each row: no part of a window holds more than it."""
-        held = weights > 0
-        first, last = held.argmax(axis=1), self.size - held[:, ::-1].argmax(axis=1)
-        most = np.full(len(weights), 1.0)
+    def _most_around(self, starts: Floats, ends: Floats, level: float) -> Floats:
+        """Return upper ends for windows around each pair of places: no part of a window holds more than it."""
+        most = np.full(starts.size, 1.0)
         for parts in WINDOWS:
             more = max(self.size // parts // 2, 1)
-            a, b = np.maximum(first - more, 0), np.minimum(last + more, self.size)
-            values = np.array([sums[b] - sums[a] for sums, _ in self._cumulative])
-            errors = np.array([np.linalg.norm(half[:, b] - half[:, a], axis=0) for _, half in self._cumulative])
-            high = self._ends(values, values, errors, level, wary)[1]
-            most = np.minimum(most, high)
+            a, b = np.maximum(np.floor(starts) - more, 0), np.minimum(np.ceil(ends) + more, self.size)
+            values, errors = self._between(a, b)
+            most = np.minimum(most, self._ends(values, values, errors, level)[1])
         return most
 
     def draws(self, count: int) -> Floats:
@@ -247,13 +261,22 @@ class Explanations:
         found = []
         for one, several in zip(self.allowed, random.multinomial(count, self.weights), strict=True):
             noise = random.standard_normal((several, self.size))
-            found.append(one.fit.f + noise @ one.fit.half(np.eye(self.size)))
+            found.append(one.fit.f + noise @ one.fit.half)
         return np.concatenate(found)
 
 
-def _weighed(found: Sequence[Explanation], scores: Sequence[float]) -> tuple[list[Explanation], Floats]:
+def _interpolated(sums: Floats, places: Floats) -> Floats:
+    """Return the sums up to places, counted in buckets, from those at the edges, one row each."""
+    bucket = np.minimum(places.astype(np.int64), len(sums) - 2)
+    share = (places - bucket).reshape(-1, *[1] * (sums.ndim - 1))
+    return np.asarray((1 - share) * sums[bucket] + share * sums[bucket + 1])
+
+
+def _weighed(
+    found: Sequence[Explanation], scores: Sequence[float], power: float = 1.0
+) -> tuple[list[Explanation], Floats]:
     """Return those within reach of the best, and their weights."""
     values = np.array(scores)
     near = np.flatnonzero(values > values.max() - WORSE)
-    weights = np.exp(values[near] - values.max())
+    weights = np.exp(power * (values[near] - values.max()))
     return [found[i] for i in near.tolist()], np.asarray(weights / weights.sum())

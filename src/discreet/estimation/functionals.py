@@ -5,7 +5,6 @@ elsewhere. Call a functional with f for its value; its gradient gives first-orde
 the number may be less or more because nobody knows where in its bucket a heap lies.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -162,7 +161,7 @@ class Quantile:
 
     def __call__(self, f: Floats, within: Within | None = None, /) -> float:
         if within is not None:
-            return crossing(lambda x: Cdf(x)(f, within), self.level, within.stops)
+            return crossing(within.stops, within.cumulative(f, within.stops), self.level)
         sums = np.concatenate([[0.0], np.maximum.accumulate(np.cumsum(f))])
         wanted = self.level * sums[-1]
         slack = 1e-12 * sums[-1]
@@ -231,38 +230,31 @@ class RangeMean:
         return less, more
 
 
-def crossing(rising: Callable[[float], float], q: float, stops: Floats) -> float:
-    """Return the smallest x at which a rising function reaches q.
+def crossing(places: Floats, heights: Floats, q: float) -> float:
+    """Return the smallest place at which a rising curve reaches q.
 
     Parameters
     ----------
-    rising : callable
-        Straight between the stops; it may jump at them.
+    places : array
+        Ascending. Between them the curve is straight; a jump is a line over a distance that counts as none.
+    heights : array
+        The curve at each place.
     q : float
         The height.
-    stops : array
-        Ascending, from 0 to 1.
 
     Examples
     --------
-    >>> crossing(lambda x: x + (x >= 0.5), 0.2, np.array([0.0, 0.5, 1.0]))
-    0.2
-    >>> crossing(lambda x: x + (x >= 0.5), 0.7, np.array([0.0, 0.5, 1.0]))
-    0.5
+    >>> places, heights = np.array([0.0, 0.5 - 1e-9, 0.5, 1.0]), np.array([0.0, 0.5, 1.5, 2.0])
+    >>> round(crossing(places, heights, 0.2), 6), crossing(places, heights, 0.7)
+    (0.2, 0.5)
     """
-    low, high = -1, stops.size - 1  # rising(stops[low]) < q <= rising(stops[high])
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if rising(float(stops[middle])) >= q else (middle, high)
-    end = float(stops[high])
-    if high == 0:
-        return end
-    start = float(stops[high - 1])
-    just_below = max(end - 2 * CLOSE, start)
-    before, reached = rising(start), rising(just_below)
-    if reached < q or reached <= before:
-        return end
-    return start + (q - before) / (reached - before) * (just_below - start)
+    is_there = heights >= q
+    end = int(is_there.argmax()) if is_there.any() else places.size - 1
+    start = max(end - 1, 0)
+    length, rise = float(places[end] - places[start]), float(heights[end] - heights[start])
+    if length <= 3 * CLOSE or rise <= 0:
+        return float(places[end])
+    return float(places[start]) + min((q - float(heights[start])) / rise, 1.0) * length
 
 
 def bucket_centres(size: int) -> Floats:

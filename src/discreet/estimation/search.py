@@ -8,9 +8,7 @@ few reports cannot tell a bell from a heap. So log-densities with many priors ar
 2. heaps on lattices (whole hours, tens of thousands), alone and one within the other;
 3. scatter: every bucket deviates by itself.
 
-The histogram that is shown is their average, weighted by evidence. Intervals come from another average: of the roughest
-random walk within 3 nats of the best, which has little bias, with every structure of heaps, each of which counts as
-likely before the reports as no heaps at all do. Where reports cannot tell structures apart, an interval covers both.
+What is read off them, and how, is in `explanations`.
 """
 
 import math
@@ -28,12 +26,12 @@ SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
 """Values of λ that are tried, for 256 buckets; they grow with the cube of the number of buckets."""
 ROUGHNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Values of ρ² that are tried."""
-SCATTER = (0.03, 0.3, 1.0, 3.0)
+SCATTER = (0.3, 1.0, 3.0, 10.0)
 """Values of τ² that are tried."""
 LATTICE_VARIANCES = (0.3, 1.5)
 """Variances of the heaps of a lattice that are tried."""
-ALLOWED = 3.0
-"""The roughest random walk that gives up at most this many nats of evidence is what intervals are made with."""
+TOO_ROUGH = 3.0
+"""Once a random walk is this many nats worse than the best, rougher ones are not tried."""
 HOPELESS = 3 * WORSE
 """A fit that can be expected to stay this many nats worse than the best is not fitted to the end."""
 MOSTLY = 0.5
@@ -132,7 +130,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
     smoothness = top.fit.prior.smoothness
     for roughness in ROUGHNESS:
         rougher = search.grow(Prior(smoothness, roughness), rough.fit.theta)
-        if rougher.score < search.best - ALLOWED:
+        if rougher.score < search.best - TOO_ROUGH:
             break
         rough = rougher
     top = _best([top, rough])
@@ -152,8 +150,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         start = search.grow(prior, start.fit.theta, chosen.lattices, cost)
         if start.score < search.best - WORSE:
             break
-    allowed = _for_intervals(search, rough.fit.prior.roughness, smoothness, price)
-    return Explanations(search.found, allowed, reports.size, reports.limits)
+    return Explanations(search.found, reports.size, reports.limits)
 
 
 def _nested(lattice: Lattice, other: Lattice) -> bool:
@@ -176,19 +173,3 @@ def _with_lattices(
     raised = np.flatnonzero(points)
     priors = (replace(base, heaps=(*base.heaps, heaps_at(raised, variance))) for variance in LATTICE_VARIANCES)
     return _best([search.grow(prior, start.fit.theta, lattices, cost) for prior in priors])
-
-
-def _for_intervals(search: _Search, roughness: float, smoothness: float, price: float) -> list[Explanation]:
-    """Fit every structure that is within reach again, as rough as the evidence allows."""
-    again = _Search(search.reports, search.lattices, search.own)
-    seen: set[tuple[tuple[float, ...], float]] = set()
-    for one in sorted(search.found, key=lambda one: -one.score):
-        key = (tuple(lattice.step for lattice in one.lattices), one.fit.prior.scatter)
-        if one.score < search.best - WORSE or key in seen:
-            continue
-        seen.add(key)
-        rougher = max(roughness, one.fit.prior.roughness)
-        prior = replace(one.fit.prior, smoothness=min(smoothness, one.fit.prior.smoothness), roughness=rougher)
-        levels = math.log(1 + len(SCATTER)) if one.fit.prior.scatter > 1e-3 else 0.0
-        again.grow(prior, one.fit.theta, one.lattices, price * len(one.lattices) + levels)
-    return again.found

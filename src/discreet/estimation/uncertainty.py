@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats, sums_at_edges
 from discreet.estimation.explanations import Explanations
 from discreet.estimation.functionals import Functional, Quantile, Variance
 from discreet.estimation.intervals import Bounds, normal_bounds
@@ -38,8 +38,8 @@ class Uncertainty(Protocol):
     def bounds(self, functional: Functional, level: float) -> Bounds:
         """Return its interval."""
 
-    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
-        """Return the ends of the intervals of many sums of buckets, one row of weights each."""
+    def band(self, first: Counts, last: Counts, level: float, small: bool = False) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of many sums of buckets, each from one edge to another."""
 
     def draws(self, count: int) -> Floats:
         """Return histograms that are as plausible as the estimate, one per row; some entries may be negative."""
@@ -93,10 +93,9 @@ class Explained:
                 return decoded
         return self.explanations.bounds(functional, level)
 
-    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
+    def band(self, first: Counts, last: Counts, level: float, small: bool = False) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of many sums of buckets."""
-        pooled = weights.reshape(len(weights), -1, self._finer).mean(axis=2)
-        return self.explanations.band(pooled, level, small)
+        return self.explanations.band(first / self._finer, last / self._finer, level, small)
 
     def draws(self, count: int) -> Floats:
         """Return histograms that are as plausible as the estimate."""
@@ -151,7 +150,7 @@ class DrawnUncertainty:
     def _quantile(self, q: float, level: float) -> Bounds:
         """Return all x whose cumulative share is compatible with q: whole buckets."""
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
-        sums = np.concatenate([[0.0], np.cumsum(self._known(self.raw))])
+        sums = sums_at_edges(self._known(self.raw))
         errors = np.cumsum(self.errors, axis=1)[:, self._finer - 1 :: self._finer].std(axis=0, ddof=1)
         errors[-1] = 0.0
         reach = np.concatenate([[0.0], z * errors])
@@ -163,10 +162,12 @@ class DrawnUncertainty:
         first, last = min(first, middle), max(last, middle)
         return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
 
-    def band(self, weights: Floats, level: float, small: bool = False) -> tuple[Floats, Floats]:
+    def band(self, first: Counts, last: Counts, level: float, small: bool = False) -> tuple[Floats, Floats]:
         """Return the ends of the intervals of many sums of buckets."""
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
-        values, reach = weights @ self.raw, z * (self.errors @ weights.T).std(axis=0, ddof=1)
+        sums, errors = sums_at_edges(self.raw), sums_at_edges(self.errors.T)
+        values = sums[last] - sums[first]
+        reach = z * (errors[last] - errors[first]).std(axis=1, ddof=1)
         return values - reach, values + reach
 
     def draws(self, count: int) -> Floats:

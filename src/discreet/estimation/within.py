@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.arrays import Counts, Floats
+from discreet.arrays import Counts, Floats, sums_at_edges
 
 CLOSE = 1e-9
 """Two places of [0, 1] that differ by less are the same."""
@@ -87,22 +87,39 @@ class Within:
 
     @cached_property
     def stops(self) -> Floats:
-        """Where the cumulative share bends or jumps: at the edges of the buckets and at the points."""
-        return np.unique(np.concatenate([np.arange(self.size + 1) / self.size, self.places]))
+        """Between these the cumulative share is a straight line: edges, points, and just below each, where it jumps."""
+        ends = np.concatenate([np.arange(self.size + 1) / self.size, self.places])
+        return np.unique(np.concatenate([ends, np.maximum(ends - 2 * CLOSE, 0.0)]))
+
+    def at(self, places: Floats) -> tuple[Counts, Floats, Floats, Floats]:
+        """Return the bucket of each place, the share of it at or below there, and how much less or more that may be."""
+        bucket = np.clip((places * self.size + CLOSE).astype(np.int64), 0, self.size - 1)
+        even = np.clip(places * self.size - bucket, 0.0, 1.0)
+        first, end = np.searchsorted(self.buckets, bucket), np.searchsorted(self.buckets, bucket, side="right")
+        upto = np.clip(np.searchsorted(self.places, places + CLOSE, side="right"), first, end)
+        sums = sums_at_edges(self.shares)
+        on_points = sums[upto] - sums[first]
+        share = even * self._spread[bucket] + on_points
+        if self.loose is None:
+            nothing = np.zeros(share.shape)
+            return bucket, share, nothing, nothing
+        loose, pointed = self.loose[bucket], 1.0 - self._spread[bucket]
+        # What is loose may be what the points were given; what they were given beyond it is certainly there.
+        certain = np.where(pointed > loose, 1.0 - loose / np.maximum(pointed, 1e-300), 0.0)
+        least = even * (1.0 - np.maximum(loose, pointed)) + on_points * certain
+        return bucket, share, np.maximum(share - least, 0.0), np.maximum(least + loose - share, 0.0)
 
     def below(self, x: float) -> tuple[Floats, float, float]:
         """Return the share of each bucket at or below x, and by how much of its bucket that may be less or more."""
-        even = np.clip(x * self.size - np.arange(self.size), 0.0, 1.0)
-        shares = even * self._spread + self._summed(self.places <= x + CLOSE)
-        if self.loose is None:
-            return shares, 0.0, 0.0
-        bucket = min(max(int(x * self.size + CLOSE), 0), self.size - 1)
-        loose, share, pointed = float(self.loose[bucket]), float(shares[bucket]), 1.0 - float(self._spread[bucket])
-        # What is loose may be what the points were given; what they were given beyond it is certainly there.
-        least = float(even[bucket]) * (1.0 - max(loose, pointed))
-        if pointed > loose:
-            least += (share - float(even[bucket]) * (1.0 - pointed)) * (1.0 - loose / pointed)
-        return shares, max(share - least, 0.0), max(least + loose - share, 0.0)
+        (bucket,), (share,), (less,), (more,) = self.at(np.array([x]))
+        shares = (np.arange(self.size) < bucket).astype(np.float64)
+        shares[bucket] = share
+        return shares, float(less), float(more)
+
+    def cumulative(self, f: Floats, places: Floats) -> Floats:
+        """Return the share of a histogram's mass at or below each place."""
+        bucket, share, _, _ = self.at(places)
+        return np.asarray(sums_at_edges(f)[bucket] + share * f[bucket])
 
     def inside(self, low: float, high: float) -> tuple[Floats, Floats]:
         """Return the share of each bucket from low to high, and the mean place of that part."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats, sums_at_edges
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Range, RangeMean, Variance
@@ -147,7 +147,7 @@ class DistributionAnswer(Answer):
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
             raise DiscreetError(f"q must be a number between 0 and 1, not {q!r}")
         found = self._place(f"quantile {q:g}", Quantile(float(q)))
-        low, high = np.interp(found.interval, self.edges, np.r_[0.0, np.cumsum(self.probabilities)])
+        low, high = np.interp(found.interval, self.edges, sums_at_edges(self.probabilities))
         error = float(high - low) / (2 * NormalDist().inv_cdf(0.5 + self.level / 2))
         needed = people_needed(self.epsilon, q, error) if error > 0 else self.n
         if needed >= FEWER * self.n:
@@ -229,15 +229,17 @@ class DistributionAnswer(Answer):
         each, curve = self.level, self.level
         if self.family > 1:
             each, curve = 1 - (1 - self.level) / self.bins, self._curve_level()
+        edges = np.arange(self.bins + 1)
         return {
-            "probabilities": self._band(np.eye(self.bins), each, small=True),
-            "cdf": self._band(np.tri(self.bins), curve),
+            "probabilities": self._band(edges[:-1], edges[1:], each, small=True),
+            "cdf": self._band(np.zeros_like(edges[1:]), edges[1:], curve),
         }
 
-    def _band(self, weights: Floats, level: float, small: bool = False) -> Floats:
-        """Return the intervals of sums of buckets; they hold what is shown."""
-        shown = weights @ self.probabilities
-        low, high = self.uncertainty.band(weights, level, small)
+    def _band(self, first: Counts, last: Counts, level: float, small: bool = False) -> Floats:
+        """Return the intervals of sums of buckets, each from one edge to another; they hold what is shown."""
+        sums = sums_at_edges(self.probabilities)
+        shown = sums[last] - sums[first]
+        low, high = self.uncertainty.band(first, last, level, small)
         return np.asarray(np.clip(np.column_stack([np.minimum(low, shown), np.maximum(high, shown)]), 0.0, 1.0))
 
     def _curve_level(self) -> float:
@@ -267,10 +269,10 @@ class DistributionAnswer(Answer):
         """Return (edges, probabilities, low, high) of at most ``most`` wider buckets, for looking at."""
         cells = max(k for k in range(1, min(most, self.bins) + 1) if self.bins % k == 0)
         cells = cells if cells > 8 else self.bins  # a prime number of buckets is shown as it is
-        weights = np.repeat(np.eye(cells), self.bins // cells, axis=1)
+        edges = np.arange(cells + 1) * (self.bins // cells)
         each = self.level if self.family == 1 else 1 - (1 - self.level) / cells
-        low, high = self._band(weights, each, small=True).T
-        return self.domain.edges(cells), weights @ self.probabilities, low, high
+        low, high = self._band(edges[:-1], edges[1:], each, small=True).T
+        return self.domain.edges(cells), self.probabilities.reshape(cells, -1).sum(axis=1), low, high
 
     def rows(self) -> list[dict[str, float]]:
         """Return one row per bucket: from, to, probability and its band, cdf at its upper edge and its band."""
