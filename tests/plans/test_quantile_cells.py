@@ -4,12 +4,15 @@ Rank errors are relative to everybody's being asked at the true quantile. Rounde
 neighbouring threshold misses: there only the coverage of the intervals is held to.
 """
 
+from functools import cache
 from importlib.resources import files
 
 import numpy as np
 import pytest
+from tests.plans.quantile_runs import Collections
 
 import discreet as dc
+from discreet.plans.quantile.plan import DESIGNS
 from discreet.plans.quantile.search import rank_error
 
 RUNS = 400
@@ -42,26 +45,31 @@ def search(plan, values, people):
     """Return, per quantile, the rank error and the interval's width over the best possible, and the coverage."""
     domain, step = plan.domain, plan.step
     places, counts = np.unique(np.clip(np.ceil(values / step) * step, domain.low, domain.high), return_counts=True)
-    shares = counts / counts.sum()
-    upper = np.cumsum(shares)
-    qs = np.atleast_1d(plan.q)
-    truths = places[np.searchsorted(upper, qs - 1e-12)]
-    errors, inside, widths = (np.empty((RUNS, len(qs))) for _ in range(3))
-    for seed in range(RUNS):
-        answer = dc.simulate(plan, places, seed=seed, people=people, weights=shares)
-        value, (low, high) = np.atleast_1d(answer.value), np.atleast_2d(answer.interval).T
-        reached, before, start, end = (
-            np.r_[0.0, upper][np.searchsorted(places, one, side=side)]
-            for one, side in ((value, "right"), (value, "left"), (low, "left"), (high, "right"))
-        )
-        errors[seed] = np.maximum(qs - reached, 0.0) + np.maximum(before - qs, 0.0)
-        inside[seed] = (low <= truths) & (truths <= high)
-        widths[seed] = end - start
-    best = np.array([rank_error(plan.epsilon, q, people) for q in qs])
-    found = np.sqrt(np.mean(errors**2, axis=0)) / best, inside.mean(axis=0), widths.mean(axis=0) / (3.92 * best)
-    return list(zip(*found, strict=True))
+    upper, qs = np.r_[0.0, np.cumsum(counts) / counts.sum()], np.atleast_1d(plan.q)
+    shares, thresholds = DESIGNS[plan.rounds]
+
+    def share(at):
+        return upper[np.searchsorted(places, at, side="right")]
+
+    many = Collections(plan.grid, qs, plan.epsilon, share, RUNS, seed=1)
+    many.ask_first(thresholds[0], shares[0] * people)
+    for part, count in zip(shares[1:], thresholds[1:], strict=True):
+        many.ask_next(count, part * people)
+    found = np.sort([many.found(i) for i in range(len(qs))], axis=0)
+    measured = []
+    for i, (q, positions) in enumerate(zip(qs, found, strict=True)):
+        low, high = many.interval(i)
+        low, high = np.minimum(low, positions), np.maximum(high, positions)
+        errors = np.maximum(q - many.share(positions), 0.0) + np.maximum(many.share(positions - 1) - q, 0.0)
+        truth = places[np.searchsorted(upper[1:], q - 1e-12)]
+        inside = (many.value(low) <= truth + step / 2) & (truth - step / 2 <= many.value(high))
+        width = np.mean(many.share(high) - many.share(low - 1))
+        best = rank_error(plan.epsilon, q, people)
+        measured.append((np.sqrt(np.mean(errors**2)) / best, inside.mean(), width / (3.92 * best)))
+    return measured
 
 
+@cache
 def measure(name, q, epsilon, people, rounds=4):
     """Return the rank error of a cell, its coverage and the width of its intervals."""
     values, domain, step, scale = cells(name)

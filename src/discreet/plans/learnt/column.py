@@ -18,25 +18,33 @@ from discreet.plans.quantile.grid import Grid
 from discreet.plans.quantile.search import KNOWN, STRAIGHT, Asked, Search, rank_error
 
 DECILES = (0.1, 0.5, 0.9)
-PARTS = (0.3, 0.3, 0.4)
+PARTS = (0.2, 0.3, 0.5)
 """Of those who show the range, the part in each round."""
 THRESHOLDS = (16, 6, 6)
 """How many thresholds each round asks, from the second on per decile."""
-REACH = 1.0
-"""How far beyond the deciles a range goes; chosen on one half of five data sets, reported on the other."""
+REACH = 1.5
+"""How far a range goes beyond the deciles, relative to what exponential tails would need."""
+LONG_REACH = 0.88
+"""The same for the longer side of skewed data, relative to the square of that; balances wages and flight delays."""
+SKEWED = (1.25, 2.0)
+"""How many times as long a side is: not at all the longer one up to the first number, wholly from the second on."""
 LEAST_HALF = 0.1
 """Each half of a range is at least this part of q90 - q10."""
-INWARD = 1.5
-"""Standard errors of their rank by which the outer deciles are taken further inside; errors outwards cost more."""
+INWARD = 1.0
+"""Standard errors of their rank by which the outer deciles are taken further inside, where values lie closer."""
 WIDE = (math.inf, 0.3, 1 / 3)
 """A range wider than this part of the interval, after each round, is not worth learning; after one nobody can say."""
 NOT_NARROWER = "the range that was learnt is not much narrower"
 FEWEST = 0.05
 """If the rank error of all who show the range is larger than this, they are too few."""
+SURE = 2.25
+"""Standard errors at which a threshold is left out of a decile's window: a wrong decile costs less than a vague one."""
 FEWEST_BEYOND = 2
 """Thresholds from which the share beyond a range is told, at least."""
 STEPS = 1e6
 """Thresholds are multiples of a power of ten: of at most the interval's width divided by this."""
+LINEAR = 1e-4
+"""Part of the interval's width up to which first thresholds are even; beyond, they are spread by ratios."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,8 @@ class Column:
     @cached_property
     def grid(self) -> Grid:
         """Where thresholds may lie."""
-        return Grid(self.domain, 10.0 ** math.floor(math.log10(self.domain.width / STEPS)), "sinh", self.near)
+        step = 10.0 ** math.floor(math.log10(self.domain.width / STEPS))
+        return Grid(self.domain, step, "sinh", self.near, LINEAR * self.domain.width / step)
 
     def encoder(self, position: int) -> Encoder:
         """Return what compares the number with a threshold."""
@@ -85,11 +94,10 @@ class Column:
     ) -> Learnt:
         """Return the range that the learning rounds show, for so many people in all, or the one that was asked in."""
         stages = stages_of(self.grid, history, self.index)
-        doubt = min(INWARD * rank_error(epsilon, DECILES[0], float(stages[-1].people.sum()) / 3), 0.1)
-        wanted = (DECILES[0] + doubt, DECILES[1], DECILES[2] - doubt)
-        found = [Search(self.grid, q, stages).found().position for q in wanted]
+        wanted = looked_for(epsilon, float(stages[-1].people.sum()))
+        found = [Search(self.grid, q, stages, sure=SURE).found().position for q in wanted]
         low, middle, high = (self.grid.value(position) for position in sorted(found))
-        made = range_for(low, middle, high, people, variance, self.domain, self.grid.step)
+        made = range_for(low, middle, high, people, variance, self.domain, self.grid.step, wanted[0])
         asked = stages[-1]
         whole = ""
         if rank_error(epsilon, 0.5, float(asked.people.sum())) > FEWEST * math.sqrt(_full(history)):
@@ -104,11 +112,9 @@ class Column:
 
     def weights(self, stages: Sequence[Asked]) -> list[float]:
         """Return how the people of a round are divided between the deciles: by their distance from the median."""
-        found = sorted(Search(self.grid, q, stages).found().position for q in DECILES)
+        found = sorted(Search(self.grid, q, stages, sure=SURE).found().position for q in DECILES)
         low, middle, high = (self.grid.value(position) for position in found)
-        width = high - low or self.grid.step
-        parts = np.maximum([0.8 * (middle - low) / width, 0.2, 0.8 * (high - middle) / width], 0.1)
-        return list(parts / parts.sum())
+        return division(low, middle, high, self.grid.step)
 
     def _outside(
         self, asked: Asked, deciles: Sequence[int], inside: Interval
@@ -139,20 +145,63 @@ class Column:
         return min(max(float(fitted.mean[0]), 0.0), 1.0), float(fitted.deviation[0])
 
 
+def looked_for(epsilon: float, people: float) -> tuple[float, float, float]:
+    """Return the quantiles from which a range follows: deciles, the outer ones further inside the vaguer they are.
+
+    Examples
+    --------
+    >>> [round(q, 3) for q in looked_for(1.0, 13_000)]
+    [0.115, 0.5, 0.885]
+    """
+    doubt = min(INWARD * rank_error(epsilon, DECILES[0], people / len(DECILES)), 0.1)
+    return DECILES[0] + doubt, DECILES[1], DECILES[2] - doubt
+
+
+def division(low: float, middle: float, high: float, step: float) -> list[float]:
+    """Return how the people of a round are divided between deciles: the longer side of the range is worth more.
+
+    Examples
+    --------
+    >>> division(0, 10, 40, step=1)
+    [0.2, 0.2, 0.6]
+    """
+    width = high - low or step
+    parts = np.maximum([0.8 * (middle - low) / width, 0.2, 0.8 * (high - middle) / width], 0.1)
+    return [float(part) for part in parts / parts.sum()]
+
+
 def range_for(
-    low: float, middle: float, high: float, people: float, variance: float, domain: Interval, step: float
+    low: float,
+    middle: float,
+    high: float,
+    people: float,
+    variance: float,
+    domain: Interval,
+    step: float,
+    beyond: float = DECILES[0],
 ) -> Interval:
-    """Return the range that follows from deciles, for so many people whose reports have this variance on [-1, 1].
+    """Return the range that follows from the median and two quantiles, each with a share ``beyond`` on its outer side.
+
+    So many people will be asked, and their reports have this variance on [-1, 1].
 
     Examples
     --------
     >>> range_for(5, 31, 87, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
-    Interval(low=0.0, high=346.0)
+    Interval(low=0.0, high=315.0)
     """
-    beta = min(math.sqrt(variance / (4 * people)), 0.09)
-    reach = REACH * (math.log(0.1 / beta) / math.log(5)) ** 2
+    beta = min(math.sqrt(variance / (4 * people)), 0.9 * beyond)
+    exponential = math.log(beyond / beta) / math.log(0.5 / beyond)
     least = LEAST_HALF * (high - low) or step
-    return _rounded(low - reach * max(middle - low, least), high + reach * max(high - middle, least), domain)
+    below, above = max(middle - low, least), max(high - middle, least)
+    start = low - _reach(exponential, below / above) * below
+    return _rounded(start, high + _reach(exponential, above / below) * above, domain)
+
+
+def _reach(exponential: float, skewness: float) -> float:
+    """Return how far to go beyond a decile, in its distances from the median; one side is so many times as long."""
+    plain = REACH * exponential
+    part = min(max((skewness - SKEWED[0]) / (SKEWED[1] - SKEWED[0]), 0.0), 1.0)
+    return plain + part * max(LONG_REACH * exponential**2 - plain, 0.0)
 
 
 def _full(history: History) -> float:

@@ -12,11 +12,11 @@ from discreet.mechanisms.registry import mechanism
 from discreet.plans.answers import Answer, NumberAnswer, SeveralAnswer, normal_interval
 from discreet.plans.base import A, Channel, History, Plan, Round
 from discreet.plans.encoders import asked_domain, column_of
-from discreet.plans.learnt.column import DECILES, PARTS, THRESHOLDS, Column, Learnt
+from discreet.plans.learnt.column import DECILES, PARTS, SURE, THRESHOLDS, Column, Learnt
 from discreet.plans.learnt.tail import TAILS, with_tail
 from discreet.plans.options import check_choice, given
 from discreet.plans.quantile.counts import asks_thresholds, stages_of
-from discreet.plans.quantile.search import next_thresholds
+from discreet.plans.quantile.search import next_thresholds, rank_error
 from discreet.text import format_number
 
 Told = TypeVar("Told", bound=Answer)
@@ -34,9 +34,22 @@ class Learner(Protocol[A]):
         ...
 
 
+SHARE = 0.13
+"""The part of the people that shows the range at epsilon 1."""
+SHARES = (0.05, 0.2)
+"""At other epsilons it is as large as makes their rank error the same, within these limits."""
+
+
 def learning_share(epsilon: float) -> float:
-    """Return the part of the people that shows the range."""
-    return 0.15 if epsilon >= 1 else 0.2
+    """Return the part of the people that shows the range.
+
+    Examples
+    --------
+    >>> [round(learning_share(epsilon), 3) for epsilon in (0.5, 1, 2, 4)]
+    [0.2, 0.13, 0.05, 0.05]
+    """
+    needed = SHARE * (rank_error(epsilon, 0.5, 1) / rank_error(1.0, 0.5, 1)) ** 2
+    return min(max(needed, SHARES[0]), SHARES[1])
 
 
 class LearntRange(Generic[A]):
@@ -120,7 +133,7 @@ class LearntRange(Generic[A]):
             column = self.columns[i]
             stages = stages_of(column.grid, history, column.index) if history else []
             weights = column.weights(stages) if history else [1.0]
-            people = next_thresholds(column.grid, DECILES, stages, THRESHOLDS[number], weights)
+            people = next_thresholds(column.grid, DECILES, stages, THRESHOLDS[number], weights, SURE)
             prefix = "t" if column.index is None else f"{i}-t"
             for j, (position, share) in enumerate(people.items()):
                 part = share / sum(people.values())

@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError
 
 SCALES = ("linear", "sinh")
 LINEAR_STEPS = 8
-"""Up to so many steps from its centre the sinh scale is nearly linear; beyond, logarithmic."""
+"""Unless told otherwise, the sinh scale is nearly linear up to so many steps from its centre."""
 NATURAL = {"linear": 1000, "sinh": 50_000}
 """Unless a step is given, the interval has at least so many of them: a power of ten."""
 MOST_STEPS = 1 << 50
@@ -42,6 +42,8 @@ class Grid:
         How first thresholds are spread: "linear", or "sinh": logarithmically around ``near``.
     near : float, optional
         Centre of the sinh scale; 0, or the end of the interval next to 0, unless given.
+    linear : float
+        Up to so many steps from its centre the sinh scale is nearly linear; beyond, logarithmic.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Grid:
     step: float
     scale: str = "linear"
     near: float | None = None
+    linear: float = LINEAR_STEPS
 
     def __post_init__(self) -> None:
         step = check_number("step", self.step)
@@ -123,13 +126,13 @@ class Grid:
         if self.scale == "linear":
             return np.asarray(positions)
         offset = (self.domain.low - self._centre) / self.step
-        return np.asarray(np.arcsinh((positions + offset) / LINEAR_STEPS))
+        return np.asarray(np.arcsinh((positions + offset) / self.linear))
 
     def at(self, places: Floats) -> Counts:
         """Return the first position at or above each place of the scale."""
         steps = places
         if self.scale == "sinh":
-            steps = LINEAR_STEPS * np.sinh(places) - (self.domain.low - self._centre) / self.step
+            steps = self.linear * np.sinh(places) - (self.domain.low - self._centre) / self.step
         return np.clip(np.ceil(steps - 1e-9), 0, self.last).astype(np.int64)
 
 

@@ -103,15 +103,17 @@ class Search:
         What was asked up to each round; at least one threshold each.
     wary : float
         How likely rougher curves are beforehand when an interval is computed.
+    sure : float
+        Standard errors at which a threshold is left out of the window.
     """
 
-    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked], wary: float = WARY) -> None:
+    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked], wary: float = WARY, sure: float = SURE) -> None:
         self.grid, self.q, self.wary = grid, q, wary
         self.start, self.end = -1, grid.last
         for stage in stages:
             self.asked = stage
             for _ in range(2):
-                self.start, self.end = self._outer(SURE, CURVED)
+                self.start, self.end = self._outer(sure, CURVED)
 
     def fitted(self, at: Counts, preference: float | None = None) -> Fitted:
         """Return F at positions, fitted to the answers in the window."""
@@ -198,7 +200,12 @@ def first_thresholds(grid: Grid, count: int) -> Counts:
 
 
 def next_thresholds(
-    grid: Grid, qs: Sequence[float], stages: Sequence[Asked], count: int, weights: Sequence[float] | None = None
+    grid: Grid,
+    qs: Sequence[float],
+    stages: Sequence[Asked],
+    count: int,
+    weights: Sequence[float] | None = None,
+    sure: float = SURE,
 ) -> dict[int, float]:
     """Return the positions to ask next for some quantiles, with the people of each, relative to the others.
 
@@ -209,7 +216,7 @@ def next_thresholds(
         return dict.fromkeys(first_thresholds(grid, count).tolist(), 1.0)
     people: dict[int, float] = {}
     for q, weight in zip(qs, weights or [1.0] * len(qs), strict=True):
-        chosen = Search(grid, q, stages).thresholds(count).tolist()
+        chosen = Search(grid, q, stages, sure=sure).thresholds(count).tolist()
         for position in chosen:
             people[position] = people.get(position, 0.0) + weight / len(chosen)
     return dict(sorted(people.items()))
