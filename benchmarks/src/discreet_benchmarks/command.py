@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.tables import Line, show_table
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
@@ -154,9 +155,7 @@ class Progress:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
 
     from discreet_benchmarks import PARTS
     from discreet_benchmarks.page import cells
@@ -166,13 +165,11 @@ def _show(found: dict[str, Any]) -> None:
         rows = [row for row in found["rows"] if row["part"] == part]
         if not rows:
             continue
-        table = Table(title=f"[bold]{title}[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
-        table.add_column("", no_wrap=True)
-        for head in ("ours", "times better", "times the floor"):
-            table.add_column(head, justify="right")
+        lines = []
         for row in rows:
             name, ours, _, better, _, floor = cells(row)
-            table.add_row(escape(name), ours, better, floor, style="yellow" if row["meets"] is False else None)
-        shown.print(table)
+            lines.append(Line((name, ours, better, floor), "yellow" if row["meets"] is False else ""))
+        numbers = ("ours", "times better", "times the floor")
+        show_table(shown, ("", *numbers), lines, numbers, title=title)
     for note in found["notes"]:
         shown.print(f"[dim]· {escape(note)}[/dim]")

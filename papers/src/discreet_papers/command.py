@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.tables import show_table
 from discreet.errors import DiscreetError
 from discreet_papers import STUDIES, html, study
 
@@ -124,33 +125,23 @@ def write(one: "Study", result: dict[str, Any], results: Path, pages: Path, imag
 
 
 def _count(found: dict[str, dict[str, Any]], shown: Any) -> None:
-    from rich import box
-    from rich.table import Table
-
     from discreet_papers.verdicts import count
 
-    table = Table(title="[bold]The papers' claims[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
-    table.add_column("Paper")
-    for verdict, colour in COLOURS.items():
-        table.add_column(f"[{colour}]{verdict}[/]", justify="right")
-    for name, result in found.items():
-        table.add_row(name, *(str(number) for number in count(result["claims"]).values()))
+    rows = [(name, *map(str, count(result["claims"]).values())) for name, result in found.items()]
     shown.print()
-    shown.print(table)
+    show_table(shown, ("Paper", *COLOURS), rows, tuple(COLOURS), title="The papers' claims")
 
 
 def _show(one: "Study", result: dict[str, Any], shown: Any) -> None:
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=f"[bold]{escape(one.title)}[/bold]", title_justify="left", title_style="", box=box.SIMPLE_HEAD)
-    for head in ("Where", "The paper", "Ours", "Verdict"):
-        table.add_column(head, overflow="fold")
-    for claim in result["claims"]:
-        verdict = f"[{COLOURS[claim['verdict']]}]{claim['verdict']}[/]"
-        table.add_row(escape(claim["where"]), escape(claim["claim"]), escape(claim["ours"]), verdict)
+    rows = [
+        (claim["where"], claim["claim"], claim["ours"], Text(claim["verdict"], COLOURS[claim["verdict"]]))
+        for claim in result["claims"]
+    ]
     shown.print()
-    shown.print(table)
+    titles = ("Where", "The paper", "Ours", "Verdict")
+    show_table(shown, titles, rows, prose=titles[1:3], title=one.title)
     if "data" in result:
         shown.print(f"[dim]· {escape(result['data']['note'])}[/dim]")

@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli.common import Json, Users, console, examples, show_json
 from discreet.cli.progress import Waiting
+from discreet.cli.tables import Line, show_table
 from discreet.errors import DiscreetError, MissingExtra
 from discreet.text import listed
 
@@ -165,18 +166,20 @@ def advise_questionnaire(survey: Path, epsilon: float, margin: float, plan: Path
     if as_json:
         show_json(advice.to_dict() | ({} if plan is None else {"plan": str(plan)}))
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for heading in ("Question", "Margin", "Alone", "1.5 x margin saves", "Asked with"):
-        table.add_column(heading, justify="left" if heading in ("Question", "Asked with") else "right")
-    for row in advice.rows():
-        cells = [row["question"], f"± {format_number(row['margin'], row['margin'] / 10)}", thousands(row["people"])]
-        table.add_row(*cells, thousands(row["saved_by_wider"]), ", ".join(row["asked_with"]))
+    rows = [
+        (
+            row["question"],
+            f"± {format_number(row['margin'], row['margin'] / 10)}",
+            thousands(row["people"]),
+            thousands(row["saved_by_wider"]),
+            ", ".join(row["asked_with"]),
+        )
+        for row in advice.rows()
+    ]
+    numbers = ("Margin", "Alone", "1.5 x margin saves")
     out = console()
     out.print(f"{thousands(advice.people)} people for all margins, epsilon {epsilon:g}")
-    out.print(table)
+    show_table(out, ("Question", *numbers, "Asked with"), rows, numbers, prose=("Asked with",))
     out.print("[dim]Alone: people the question would need by itself. The same margins with other designs:[/dim]")
     for name, people in advice.alternatives.items():
         out.print(f"  {thousands(people):>12}  {name}")
@@ -240,17 +243,12 @@ def _check_plot(path: Path) -> None:
 
 
 def _print(found: dict[str, Any], every: bool) -> None:
-    from rich import box
-    from rich.table import Table
-
     from discreet.text import format_number, thousands
 
     wanted, options = found["wanted_error"], found["options"]
     rehearsed = any(option["precision"] > 0 for option in options)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    headings = ["Method", "± 95 %", "Error", "Bytes", "Rounds", "Weight"]
-    for heading in [*headings, *(["Needs"] if wanted else [])]:
-        table.add_column(heading, justify="left" if heading == "Method" else "right", no_wrap=True)
+    numbers = ["± 95 %", "Error", "Bytes", "Rounds", "Weight", *(["Needs"] if wanted else [])]
+    lines = []
     for option in options if every else options[:SHOWN]:
         doubt = f" ±{100 * option['precision']:2.0f} %" if option["precision"] else " " * 6 * rehearsed
         cells = [
@@ -264,11 +262,11 @@ def _print(found: dict[str, Any], every: bool) -> None:
         if wanted:
             needed = option["people_needed"]
             cells.append("–" if needed is None else thousands(needed))
-        table.add_row(*cells, style="bold" if option is options[0] else None)
+        lines.append(Line(cells, style="bold" if option is options[0] else ""))
     out = console()
     people = thousands(found["people"])
     out.print(f"{found['question']}, epsilon {found['epsilon']:g}, {people} people ({found['basis']})")
-    out.print(table)
+    show_table(out, ("Method", *numbers), lines, numbers)
     if len(options) > SHOWN and not every:
         out.print(f"[dim]… and {len(options) - SHOWN} more: --all shows them.[/dim]")
     interval = " ± is the half width of the mean's interval." if found["question"] == "distribution" else ""

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.common import Json, Users, console, examples, show_json
+from discreet.cli.tables import show_table
 from discreet.errors import DiscreetError
 
 group = typer.Typer(
@@ -29,9 +30,6 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what each person has spent and may still spend."""
-    from rich import box
-    from rich.table import Table
-
     from discreet.device.ledger import Ledger
     from discreet.privacy.ledger import rational, shown
     from discreet.text import thousands
@@ -51,24 +49,30 @@ def show(
     out = console()
     for warning in found.warnings:
         out.print(f"[yellow]{warning}[/yellow]")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     if subject is None:
-        for title in ("Person", "Campaigns"):
-            table.add_column(title)
-        for title in ("Answers", "ε spent", "ε left"):
-            table.add_column(title, justify="right")
-        for row in facts["people"]:
-            left = "–" if found.limit is None else shown_left(row["remaining"])
-            table.add_row(
-                row["subject"], ", ".join(row["campaigns"]), str(row["answers"]), shown(rational(row["spent"])), left
+        titles, numbers = ("Person", "Campaigns", "Answers", "ε spent", "ε left"), ("Answers", "ε spent", "ε left")
+        rows = [
+            (
+                row["subject"],
+                ", ".join(row["campaigns"]),
+                str(row["answers"]),
+                shown(rational(row["spent"])),
+                "–" if found.limit is None else shown_left(row["remaining"]),
             )
+            for row in facts["people"]
+        ]
+        show_table(out, titles, rows, numbers, prose=("Campaigns",))
     else:
-        for title in ("Campaign", "Round", "ε", "Kind"):
-            table.add_column(title)
-        for entry in facts["answers"]:
-            kind = "permanent" if entry["permanent"] else "fresh"
-            table.add_row(entry["campaign"], str(entry["round"]), shown(rational(entry["epsilon"])), kind)
-    out.print(table)
+        answers = [
+            (
+                entry["campaign"],
+                str(entry["round"]),
+                shown(rational(entry["epsilon"])),
+                "permanent" if entry["permanent"] else "fresh",
+            )
+            for entry in facts["answers"]
+        ]
+        show_table(out, ("Campaign", "Round", "ε", "Kind"), answers, ("Round", "ε"))
     limit = "no limit" if found.limit is None else f"limit {shown(found.limit)} each"
     out.print(f"[dim]{thousands(len(found.subjects))} people, {limit}[/dim]")
 

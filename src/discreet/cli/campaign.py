@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.tables import show_table
 from discreet.errors import DiscreetError
 from discreet.text import thousands
 
@@ -114,18 +115,11 @@ def list_all(url: Url = HERE, token: Token = None, as_json: Json = False) -> Non
     if as_json:
         show_json({"campaigns": found})
         return
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Id", no_wrap=True, min_width=32)  # it is copied into other commands
-    for name in ("Title", "State", "Method"):
-        table.add_column(name, overflow="fold")
-    for name in ("ε", "Reports"):
-        table.add_column(name, justify="right")
-    for one in found:
-        table.add_row(one["id"], one["title"], one["state"], one["method"], f"{one['epsilon']:g}", thousands(one["n"]))
-    console().print(table)
+    rows = [
+        (one["id"], one["title"], one["state"], one["method"], f"{one['epsilon']:g}", thousands(one["n"]))
+        for one in found
+    ]
+    show_table(console(), ("Id", "Title", "State", "Method", "ε", "Reports"), rows, ("ε", "Reports"), prose=("Title",))
 
 
 @group.command("show", epilog=examples("discreet campaign show ID"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.tables import show_table
 from discreet.errors import DiscreetError, PrivacyError
 
 if TYPE_CHECKING:
@@ -112,21 +113,19 @@ def mechanisms_of(file: Path) -> "list[tuple[str, Mechanism]]":
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
+    from rich.text import Text
 
     out = console()
     for row in rows:
-        table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
-        table.add_column("Fact", no_wrap=True, style="bold")
-        table.add_column("Value", overflow="fold")
         verdict = "[green]holds[/green]" if row["holds"] else "[bold red]FALSE[/bold red]"
-        table.add_row("Claim", f"ε = {row['epsilon_claimed']:g} {verdict}")
-        table.add_row("Exact", f"ε = {row['epsilon_exact']!r} [dim](rounded up)[/dim]")
-        table.add_row("Ratio", row["ratio"])
-        table.add_row("Unbiased", "yes" if row["unbiased"] else "no")
-        table.add_row("Report", f"one of {row['alphabet']} values, {row['bits']} bits")
-        table.add_row("Id", row["id"])
         column = f"  column {row['column']}" if row["column"] else ""
         out.print(f"\n[bold cyan]{row['name']}[/bold cyan]{column}")
-        out.print(table)
+        facts = (
+            ("Claim", Text.from_markup(f"ε = {row['epsilon_claimed']:g} {verdict}")),
+            ("Exact", Text.from_markup(f"ε = {row['epsilon_exact']!r} [dim](rounded up)[/dim]")),
+            ("Ratio", row["ratio"]),
+            ("Unbiased", "yes" if row["unbiased"] else "no"),
+            ("Report", f"one of {row['alphabet']} values, {row['bits']} bits"),
+            ("Id", row["id"]),
+        )
+        show_table(out, ("Fact", "Value"), facts, lead="bold", has_head=False)

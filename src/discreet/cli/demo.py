@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.common import Json, Users, console, examples, show_json
+from discreet.cli.tables import Line, show_table
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from discreet.demo.run import Demo
     from discreet.report import Section
@@ -73,7 +74,7 @@ def present(asked: "Demo", out: Path, open_report: bool, as_json: bool) -> None:
         shown.print(f"\n[bold]{escape(asked.bottom_line())}[/bold]")
         for section in asked.sections:
             shown.print()
-            shown.print(terminal_table(section))
+            show_section(shown, section)
             for note in section.notes:
                 shown.print(f"[dim]· {escape(note)}[/dim]")
         for sentence in asked.left_out:
@@ -106,20 +107,8 @@ def wait(asked: "Demo") -> None:
         asked.close()
 
 
-def terminal_table(section: "Section") -> "Table":
-    """Return a section's answers as a table for the terminal."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        title=f"[bold]{section.title}[/bold]", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, title_style=""
-    )
-    for i, column in enumerate(section.columns):
-        widest = max((len(row.cells[i]) for row in section.rows), default=0)  # titles wrap, numbers do not
-        table.add_column(
-            column.title, justify="right" if column.is_number else "left", min_width=widest, vertical="bottom"
-        )
-    for row in section.rows:
-        style = "green" if row.is_truth else None
-        table.add_row(*row.cells, style=style, end_section=row.is_truth)
-    return table
+def show_section(out: "Console", section: "Section") -> None:
+    """Print a section's answers."""
+    lines = [Line(row.cells, "green" if row.is_truth else "", ends_section=row.is_truth) for row in section.rows]
+    right = [column.title for column in section.columns if column.is_number]
+    show_table(out, [column.title for column in section.columns], lines, right, title=section.title)

@@ -1,17 +1,16 @@
 """`discreet describe NAME --epsilon E`: one mechanism with its exact privacy and variance."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from discreet.cli.common import Json, console, examples, parse_options, show_json
+from discreet.cli.tables import Line, show_table
 from discreet.errors import DiscreetError
 from discreet.text import thousands
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _PEOPLE = 100_000
 """The number of people for which the margin of error is shown."""
@@ -73,7 +72,7 @@ def describe(
     out.print(
         f"[bold cyan]{found.name}[/bold cyan]  ε = {found.epsilon:g}" + (f"  ·  {escape(summary)}" if summary else "")
     )
-    out.print(layout(facts))
+    show_table(out, ("Fact", "Value"), layout(facts), lead="bold", prose=("Value",), has_head=False)
     if entry:
         out.print(
             f"[dim]Paper: {entry.paper}. All figures are exact, computed from the whole numbers that the sampler "
@@ -83,66 +82,63 @@ def describe(
         out.print(f"Document written to [bold]{escape(str(document))}[/bold].", soft_wrap=True)
 
 
-def layout(facts: dict[str, Any]) -> "Table":
-    """Return the facts of `Mechanism.describe` as a table, one row per fact."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
-    table.add_column("Fact", no_wrap=True, style="bold")
-    table.add_column("Value", overflow="fold")
+def layout(facts: dict[str, Any]) -> list[Line]:
+    """Return the facts of `Mechanism.describe` as rows of a table."""
     bytes_each = facts["report_bytes"]
-    table.add_row("Privacy", f"exact ε = {facts['epsilon_exact']!r} [dim](rounded up)[/dim]")
-    table.add_row(
-        "Report",
-        f"one of {facts['alphabet']} values: {plural(facts['bits'], 'bit')}, "
-        f"{plural(bytes_each, 'byte')} when packed [dim]({facts['kind']})[/dim]",
-    )
     bound = "" if facts["bias_bound"] is None else f" [dim](bias at most {facts['bias_bound']:.1g})[/dim]"
-    table.add_row("Unbiased", f"{'yes' if facts['unbiased'] else 'no'}{bound}")
-    table.add_section()
-    if "worst_case_variance" in facts:
-        _numeric_rows(table, facts)
-    else:
-        _categorical_rows(table, facts)
-    return table
+    report = (
+        f"one of {facts['alphabet']} values: {plural(facts['bits'], 'bit')}, "
+        f"{plural(bytes_each, 'byte')} when packed [dim]({facts['kind']})[/dim]"
+    )
+    return [
+        _fact("Privacy", f"exact ε = {facts['epsilon_exact']!r} [dim](rounded up)[/dim]"),
+        _fact("Report", report),
+        _fact("Unbiased", f"{'yes' if facts['unbiased'] else 'no'}{bound}", ends_section=True),
+        *(_numeric_rows(facts) if "worst_case_variance" in facts else _categorical_rows(facts)),
+    ]
 
 
-def _numeric_rows(table: "Table", facts: dict[str, Any]) -> None:
-    table.add_row("Inputs", f"numbers from −1 to 1, rounded at random to {facts['inputs']} knots")
+def _fact(name: str, value: str, *, ends_section: bool = False) -> Line:
+    from rich.text import Text
+
+    return Line((name, Text.from_markup(value)), ends_section=ends_section)
+
+
+def _numeric_rows(facts: dict[str, Any]) -> Iterator[Line]:
+    yield _fact("Inputs", f"numbers from −1 to 1, rounded at random to {facts['inputs']} knots")
     worst = facts["worst_case_variance"]
-    table.add_row("Worst-case variance", f"{worst:.6g} [dim]for one report, on the scale from −1 to 1[/dim]")
+    yield _fact("Worst-case variance", f"{worst:.6g} [dim]for one report, on the scale from −1 to 1[/dim]")
     points = ("−1", "−½", "0", "½", "1")
-    curve = "   ".join(f"[dim]{x}:[/dim] {v:.3g}" for x, v in zip(points, facts["variance_at"], strict=True))
-    table.add_row("Variance at", curve)
-    table.add_row(
+    curve = ", ".join(f"{v:.3g} [dim]at {x}[/dim]" for x, v in zip(points, facts["variance_at"], strict=True))
+    yield _fact("Variance", curve)
+    yield _fact(
         "One false report", f"moves the sum by at most {facts['influence']:.4g} [dim](an honest one by at most 1)[/dim]"
     )
     if "values" in facts:
-        table.add_row("Reports stand for", "  ".join(f"{value:.4g}" for value in facts["values"]).replace("-", "−"))
+        yield _fact("Reports stand for", "  ".join(f"{value:.4g}" for value in facts["values"]).replace("-", "−"))
     margin = 1.96 * math.sqrt(worst / _PEOPLE) / 2
-    table.add_row(
+    yield _fact(
         f"Mean of {thousands(_PEOPLE)}", f"± {100 * margin:.2g} % of the range at most [dim](95 % interval)[/dim]"
     )
 
 
-def _categorical_rows(table: "Table", facts: dict[str, Any]) -> None:
-    table.add_row("Inputs", _inputs(facts))
+def _categorical_rows(facts: dict[str, Any]) -> Iterator[Line]:
+    yield _fact("Inputs", _inputs(facts))
     for place, (p, q) in enumerate(facts.get("laws", [])):
         what = "[dim](chance to report a symbol that is the true one; another)[/dim]" if place == 0 else ""
-        table.add_row(f"p, q of question {place + 1}", f"{p:.6g}, {q:.6g} {what}")
+        yield _fact(f"p, q of question {place + 1}", f"{p:.6g}, {q:.6g} {what}")
     if "options" in facts:
         p, q = facts["p"], facts["q"]
-        table.add_row("p, q", f"{p:.6g}, {q:.6g} [dim](chance to report an option that is ticked; another)[/dim]")
+        yield _fact("p, q", f"{p:.6g}, {q:.6g} [dim](chance to report an option that is ticked; another)[/dim]")
     if "mean_variance" not in facts:
         return
-    table.add_row(
+    yield _fact(
         "p, q",
         f"{facts['p']:.6g}, {facts['q']:.6g} [dim](chance to support the true value; another)[/dim]",
     )
-    table.add_row("Variance", f"{facts['mean_variance']:.6g} / n [dim]of a frequency, on average over the values[/dim]")
+    yield _fact("Variance", f"{facts['mean_variance']:.6g} / n [dim]of a frequency, on average over the values[/dim]")
     margin = 1.96 * math.sqrt(facts["mean_variance"] / _PEOPLE)
-    table.add_row(
+    yield _fact(
         f"Share among {thousands(_PEOPLE)}", f"± {100 * margin:.2g} percentage points [dim](95 % interval)[/dim]"
     )
 

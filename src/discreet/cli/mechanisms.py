@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.common import Json, console, examples, show_json
+from discreet.cli.tables import Line, show_table
 from discreet.errors import DiscreetError
 from discreet.text import listed
 
@@ -56,23 +57,19 @@ def mechanisms(
     if as_json:
         show_json({"mechanisms": found})
         return
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("Name", style="cyan", no_wrap=True)
-    table.add_column("Summary [dim](parameters besides ε; paper)[/dim]", ratio=1)
-    previous = None
-    for row in found:
-        if row["question"] != previous:
-            if previous is not None:
-                table.add_section()
-            table.add_row(f"[bold default]{row['question']}[/bold default]")
-        previous = row["question"]
+    lines = []
+    for row, following in zip(found, [*found[1:], None], strict=True):
+        if not lines or lines[-1].ends_section:
+            lines.append(Line((Text(row["question"], "bold default"), "")))
         aside = "; ".join([*(f"needs {need}" for need in row["needs"]), row["paper"]])
-        summary = escape(row["summary"].replace("`", ""))
-        table.add_row(f"  {row['name']}", f"{summary} [dim]({escape(aside)})[/dim]")
+        summary = Text.assemble(row["summary"].replace("`", ""), (f" ({aside})", "dim"))
+        is_last = following is not None and following["question"] != row["question"]
+        lines.append(Line((f"  {row['name']}", summary), ends_section=is_last))
     out = console()
-    out.print(table)
-    out.print("[dim]Details of one mechanism: discreet describe NAME --epsilon 1[/dim]")
+    show_table(out, ("Name", "Summary"), lines, lead="cyan", prose=("Summary",))
+    out.print(
+        "[dim]In brackets: parameters besides ε, and the paper. "
+        "Details of one mechanism: discreet describe NAME --epsilon 1[/dim]"
+    )
