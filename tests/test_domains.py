@@ -49,7 +49,7 @@ def test_bad_intervals_are_named(low, high, why):
         ([], "empty"),
         ([1.0, math.nan], "value 1 must be a finite number"),
         ([math.inf], "value 0 must be a finite number"),
-        (["1"], "type"),
+        (["1"], "must be numbers, not text"),
         ([1.0, None], "value 1 is missing"),
         ([1.0, {}], "value 1 must be a number, not of type dict"),
         ([[1.0]], "shape"),

@@ -18,6 +18,7 @@ is the label it spells, and the other way round ("1", " 1" and 1.0 are the label
 missing value is refused by its row, or dropped and counted where the caller can ask for that.
 """
 
+import datetime
 import math
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -118,7 +119,7 @@ class Interval:
         if array.dtype.kind == "O":
             array = _numbers(array)
         if array.dtype.kind not in "fiub":
-            raise DomainError(f"values must be numbers, not of type {array.dtype.type.__name__}")
+            raise DomainError(f"values must be numbers, not {_kind(array.dtype.type)}; convert them first")
         floats = np.asarray(array, dtype=np.float64)
         if not np.isfinite(floats).all():
             first = int(np.flatnonzero(~np.isfinite(floats))[0])
@@ -222,7 +223,8 @@ class Categories:
         distinct, inverse = np.unique(array, return_inverse=True)
         numbers = [self.find(label) for label in distinct.tolist()]
         if None in numbers:
-            first = int(np.flatnonzero(inverse == numbers.index(None))[0])
+            unknown = [i for i, number in enumerate(numbers) if number is None]
+            first = int(np.flatnonzero(np.isin(inverse, unknown))[0])
             raise DomainError(self._refusal(first, array[first]))
         return Encoded(np.array(numbers, dtype=np.int64)[inverse])
 
@@ -306,11 +308,20 @@ def _numbers(array: AnyArray) -> AnyArray:
         if _is_missing(value):
             raise DomainError(f"value {row} is missing; drop or replace missing values first")
         if isinstance(value, str) or not hasattr(value, "__float__"):
-            raise DomainError(f"value {row} must be a number, not of type {type(value).__name__}")
+            raise DomainError(f"value {row} must be a number, not {_kind(type(value))}; convert the values first")
     try:
         return array.astype(np.float64)
     except OverflowError:  # its message would hold the value
         raise DomainError("values must have a magnitude of 2^1000 at most") from None
+
+
+def _kind(found: type) -> str:
+    """Say of what kind values are."""
+    if issubclass(found, str):
+        return "text"
+    if issubclass(found, (datetime.date, np.datetime64)):
+        return "a date"
+    return f"of type {found.__name__}"
 
 
 def _is_missing(value: Any) -> bool:

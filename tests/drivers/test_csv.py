@@ -2,9 +2,13 @@
 
 import json
 import zipfile
+from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from tests.cli.running import refused, run
 
@@ -97,6 +101,56 @@ def test_missing_labels_give_a_sentence(values):
     assert len(dc.privatize_frame(pd.DataFrame({"drink": values}), {"drink": plan})) == 1
     with pytest.raises(dc.DomainError, match="column 'drink', row 1: the value is missing"):
         dc.privatize_frame(pd.DataFrame({"drink": values}), {"drink": plan}, missing="error")
+
+
+@pytest.mark.parametrize("make", [list, pd.Series, np.array])
+def test_a_missing_label_in_a_list_is_not_the_text_nan(make):
+    plan = dc.Frequency(dc.Categories(["tea", "coffee"]), epsilon=1)
+    values = make(["tea", float("nan")]) if make is not np.array else np.array(["tea", np.nan], dtype=object)
+    with pytest.raises(dc.DomainError, match="value 1 is missing"):
+        dc.simulate(plan, values)
+
+
+MEAN = dc.Mean(dc.Interval(0, 100_000), epsilon=1)
+NOT_NUMBERS = {
+    "thousands": (["58,216", "12"], "text"),
+    "text": (["much", "little"], "text"),
+    "date as text": (["2024-03-01", "2024-03-02"], "text"),
+    "date": ([date(2024, 3, 1), date(2024, 3, 2)], "date"),
+    "timestamp": (np.array(["2024-03-01", "2024-03-02"], dtype="datetime64[ms]"), "date"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+def test_what_is_no_number_is_named_without_its_value(name):
+    values, kind = NOT_NUMBERS[name]
+    frame = pd.DataFrame({"wage": values})
+    for given in (values, frame["wage"]):
+        with pytest.raises(dc.DomainError, match=rf"must be (a )?numbers?, not (a )?{kind}; convert") as raised:
+            dc.simulate(MEAN, given)
+        assert "58" not in str(raised.value)
+    for table in (frame, pl.DataFrame({"wage": values}), pa.table({"wage": values})):
+        with pytest.raises(dc.DomainError, match=rf"column 'wage' must hold numbers for mean, not {kind}s?; convert"):
+            dc.privatize_frame(table, {"wage": MEAN})
+
+
+def test_truth_values_are_the_numbers_0_and_1_and_the_labels_they_spell():
+    frame = pd.DataFrame({"smokes": [True, False]})
+    for plan in (MEAN, dc.Frequency([True, False], 1), dc.Frequency(["true", "false"], 1), dc.Frequency([1, 0], 1)):
+        assert dc.simulate(plan, [True, False], seed=1).n == 2
+        assert len(dc.privatize_frame(frame, {"smokes": plan})) == 2
+
+
+def test_nobody_is_a_sentence_or_an_empty_table():
+    with pytest.raises(DiscreetError, match="at least one person"):
+        dc.simulate(MEAN, [])
+    assert len(dc.privatize_frame(pd.DataFrame({"wage": []}), {"wage": MEAN})) == 0
+
+
+def test_the_first_row_with_an_unknown_label_is_named():
+    plan = dc.Frequency(dc.Categories(["tea", "coffee"]), epsilon=1)
+    with pytest.raises(dc.DomainError, match="value 1 must be one of the 2 categories"):
+        dc.simulate(plan, ["tea", "water", "milk"])
 
 
 def test_two_columns_of_one_name_in_a_frame():

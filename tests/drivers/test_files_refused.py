@@ -43,7 +43,7 @@ def test_nan_and_null_are_both_missing():
     ("arguments", "word"),
     [
         ({"column": "wages"}, "no column 'wages'; the columns are wage, drink"),
-        ({"column": "other"}, "must hold numbers for mean, not values of type string"),
+        ({"column": "other"}, "must hold numbers for mean, not text; convert it first"),
         (
             {"column": "drink", "plan": dc.Frequency(dc.Categories(["tea", "milk"]), 1)},
             r"row \d+: .*is not one of the 2",

@@ -239,7 +239,13 @@ class Plan(ABC, Generic[A]):
 
     def read_rows(self, values: Any) -> Rows:
         """Return what people hold as an array with one entry per person, for those who hold the data themselves."""
-        return values if isinstance(values, np.ndarray) else np.asarray(values)
+        if isinstance(values, np.ndarray):
+            return values
+        rows = np.asarray(values)
+        if rows.ndim == 1 and rows.dtype.kind == "U" and not all(isinstance(value, str) for value in values):
+            rows = np.empty(len(rows), dtype=object)  # numpy would write a missing label as the text "nan"
+            rows[:] = list(values)
+        return rows
 
     @abstractmethod
     def round(self, history: History) -> Round | None:

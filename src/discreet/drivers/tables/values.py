@@ -204,7 +204,18 @@ def check_type(column: str, found: Any, domain: Domain, question: str) -> None:
     types = pa.types
     numbers = types.is_integer(found) or types.is_floating(found) or types.is_decimal(found) or types.is_boolean(found)
     if isinstance(domain, Interval) and not (numbers or types.is_null(found)):
-        raise DomainError(f"column {column!r} must hold numbers for {question}, not values of type {found}")
+        raise DomainError(f"column {column!r} must hold numbers for {question}, not {_kind(found)}; convert it first")
+
+
+def _kind(found: Any) -> str:
+    """Say of what kind the values of a column are."""
+    types = pa.types
+    inner = found.value_type if types.is_dictionary(found) else found
+    if types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner):
+        return "text"
+    if types.is_date(inner) or types.is_timestamp(inner):
+        return "dates"
+    return f"values of type {found}"
 
 
 def no_column(column: str, names: Iterable[str]) -> str:
