@@ -5,12 +5,14 @@ works on phones, on paper, in light and dark mode, and with screen readers.
 """
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
 from discreet import __version__
+from discreet.text import THIN_SPACE
 
 __all__ = ["Column", "Picture", "Row", "Section", "page", "theme"]
 
@@ -86,8 +88,8 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Iter
     (True, False)
     """
     listed = list(sections)
-    links = "".join(f'<li><a href="#{_escape(s.key)}">{_escape(s.title)}</a></li>' for s in listed)
-    figures = "".join(f"<div><dt>{_escape(name)}</dt><dd>{_escape(value)}</dd></div>" for name, value in facts)
+    links = "".join(f'<li><a href="#{_escape(s.key)}">{_words(s.title)}</a></li>' for s in listed)
+    figures = "".join(f"<div><dt>{_words(name)}</dt><dd>{_words(value)}</dd></div>" for name, value in facts)
     body = "\n".join(_section(section) for section in listed)
     return f"""<!doctype html>
 <html lang="en">
@@ -105,15 +107,15 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Iter
 <a class="skip" href="#{_escape(listed[0].key) if listed else ""}">Skip to the answers</a>
 <header>
 <p class="brand">discreet</p>
-<h1>{_escape(title)}</h1>
-<p class="lead">{_escape(lead)}</p>
+<h1>{_words(title)}</h1>
+<p class="lead">{_words(lead)}</p>
 <dl class="facts">{figures}</dl>
 <nav aria-label="Questions"><ol>{links}</ol></nav>
 </header>
 <main>
 {body}
 </main>
-<footer><p>{_escape(footer)}</p></footer>
+<footer><p>{_words(footer)}</p></footer>
 </body>
 </html>
 """
@@ -128,17 +130,25 @@ def _escape(text: str) -> str:
     return html.escape(text, quote=True)
 
 
+_TOGETHER = re.compile(r"(?<=\d) (?=\d{3}(?!\d))|(?<=±) | (?=…)")
+
+
+def _words(text: str) -> str:
+    """Return text for the page, in which no number is broken between two lines."""
+    return _TOGETHER.sub(THIN_SPACE, _escape(text))
+
+
 def _section(section: Section) -> str:
     key = _escape(section.key)
     parts = [
         f'<section id="{key}" aria-labelledby="{key}-title">',
-        f'<h2 id="{key}-title">{_escape(section.title)}</h2>',
+        f'<h2 id="{key}-title">{_words(section.title)}</h2>',
     ]
-    parts.append(f"<p>{_escape(section.lead)}</p>")
+    parts.append(f"<p>{_words(section.lead)}</p>")
     words = _table(section) if section.rows else ""
     if section.notes:
-        words += "<ul>" + "".join(f"<li>{_escape(note)}</li>" for note in section.notes) + "</ul>"
-    figures = [f"<figure>{p.svg}<figcaption>{_escape(p.caption)}</figcaption></figure>" for p in section.pictures]
+        words += "<ul>" + "".join(f"<li>{_words(note)}</li>" for note in section.notes) + "</ul>"
+    figures = [f"<figure>{p.svg}<figcaption>{_words(p.caption)}</figcaption></figure>" for p in section.pictures]
     beside = len(figures) == 1 and bool(section.rows)
     shown = "".join(figures)
     if beside:
@@ -154,14 +164,14 @@ def _table(section: Section) -> str:
         for column in section.columns
     ]
     head = "".join(
-        f'<th scope="col" class="{c}">{_escape(column.title)}</th>'
+        f'<th scope="col" class="{c}">{_words(column.title)}</th>'
         for column, c in zip(section.columns, classes, strict=True)
     )
     lines = []
     for row in section.rows:
         first, *rest = zip(row.cells, classes, strict=True)
-        cells = f'<th scope="row" class="{first[1]}">{_escape(first[0])}</th>'
-        cells += "".join(f'<td class="{c}">{_escape(cell)}</td>' for cell, c in rest)
+        cells = f'<th scope="row" class="{first[1]}">{_words(first[0])}</th>'
+        cells += "".join(f'<td class="{c}">{_words(cell)}</td>' for cell, c in rest)
         lines.append(f'<tr class="truth">{cells}</tr>' if row.is_truth else f"<tr>{cells}</tr>")
     caption = f'<caption class="unseen">{_escape(section.title)}</caption>'
     table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
@@ -193,7 +203,7 @@ section { margin: 0 0 1.25rem; padding: clamp(1rem, 3vw, 1.6rem); background: va
   border: 1px solid var(--line); border-radius: 0.75rem; }
 .scroll { overflow-x: auto; margin: 0.9rem 0; }
 table { border-collapse: collapse; font-size: 0.95rem; font-variant-numeric: tabular-nums; }
-th, td { padding: 0.38rem 1.5rem 0.38rem 0; text-align: left; border-bottom: 1px solid var(--line);
+th, td { padding: 0.38rem 1.1rem 0.38rem 0; text-align: left; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
 th { font-weight: 500; }
 thead th { white-space: normal; color: var(--quiet); font-weight: 400; font-size: 0.85rem; vertical-align: bottom; }
@@ -211,7 +221,7 @@ figure svg { display: block; width: 100%; height: auto; color: var(--ink); strok
 figcaption { margin-top: 0.35rem; color: var(--quiet); font-size: 0.9rem; }
 footer { color: var(--quiet); font-size: 0.9rem; }
 @media (max-width: 40rem) { .wide { display: none; } table { width: 100%; font-size: 0.9rem; }
-  th, td { padding-right: 0.7rem; } tbody th { white-space: normal; } section { padding: 1rem 0.8rem; }
+  th, td { padding-right: 0.6rem; white-space: normal; } section { padding: 1rem 0.8rem; }
   figure { margin: 0 -0.4rem; } }
 @media print { body { background: none; } section { break-inside: avoid; border: 0; padding: 0; }
   nav { display: none; } }

@@ -37,6 +37,9 @@ def answer_columns(what: str) -> list[Column]:
     return [Column(what, is_number=False), *map(Column, titles), Column("Truth inside", is_number=False)]
 
 
+QUANTILES = {"median": 0.5, "three in four earn up to": 0.75, "nine in ten earn up to": 0.9}
+
+
 def wage_distribution(demo: Demo) -> Section:
     """Estimate the whole distribution of wages from one report per person, and read numbers off it."""
     demo.doing("Distribution of wages")
@@ -53,7 +56,7 @@ def wage_distribution(demo: Demo) -> Section:
     inside = (wages >= 50_000) & (wages <= 100_000)
     read: list[tuple[str, float, NumberAnswer]] = [
         ("mean", float(wages.mean()), answer.mean),
-        *((f"quantile {q:g}", float(np.quantile(wages, q)), answer.quantile(q)) for q in (0.5, 0.75, 0.9)),
+        *((name, float(np.quantile(wages, q)), answer.quantile(q)) for name, q in QUANTILES.items()),
         ("share of 50 000 … 100 000", float(inside.mean()), answer.range(50_000, 100_000)),
     ]
     if inside.any():
