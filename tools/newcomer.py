@@ -1,13 +1,14 @@
 """Do what somebody new does: build sdist and wheel, install each in a fresh environment, run what the pages say.
 
-    python tools/newcomer.py [--only core|extras|sdist] [--folder out/newcomer] [--docs]
+    python tools/newcomer.py [--only core|extras|sdist] [--folder out/newcomer]
 
 - core: the wheel without extras. The first examples run, and a missing extra is asked for in one sentence.
 - extras: the wheel with extras. Every command and code block of the README, the documentation and the tutorials that
   can run on one machine is run as printed, and every notebook; what is not run says why on its page. The steps of the
-  Dockerfile are run as well: its installation, its warm-up, its command and its health check.
-- sdist: the source archive, unpacked in an empty folder: `make install`, the README's three commands, `make demo` and,
-  with --docs, `make docs`.
+  Dockerfile are run as well: its installation, its warm-up, its command and its health check; then the commands of
+  the page about the collector.
+- sdist: the source archive, unpacked in an empty folder: `make install`, the README's three commands, `make demo` and
+  `make docs`.
 
 pip finds its packages where it is configured to; versions are those of constraints.txt.
 """
@@ -121,6 +122,7 @@ def extras(wheel: Path, folder: Path) -> None:
             (work / "cells.py").write_text(code, encoding="utf-8")
             run([str(programs / "python"), "cells.py"], work, MPLBACKEND="agg")
         print(f"  {notebook.relative_to(ROOT)}: {'ran' if reason is None else f'not run: {reason}'}", flush=True)
+    own_mechanism(programs, folder / "work-mechanism")
     image(programs, folder / "work-image")
 
 
@@ -133,7 +135,9 @@ def replay(page: Path, programs: Path, work: Path) -> tuple[int, list[str]]:
     left: list[str] = []
     for skipped, language, code in FENCE.findall(page.read_text("utf-8")):
         lacking = next((why for word, why in NEEDS_MORE.items() if word in code), None)
-        if skipped or (language == "python" and lacking):
+        if skipped == NEEDS_COLLECTOR:
+            steps += [("python", WITH_COLLECTOR), ("python", code), ("python", "running.close()")]
+        elif skipped or (language == "python" and lacking):
             left.append(skipped.removeprefix("not run: ") or str(lacking))
         elif language == "python":
             steps.append(("python", code))
@@ -144,6 +148,18 @@ def replay(page: Path, programs: Path, work: Path) -> tuple[int, list[str]]:
     run([str(programs / "python"), "page.py"], work, MPLBACKEND="agg")
     return len(steps), list(dict.fromkeys(left))
 
+
+NEEDS_COLLECTOR = "not run: needs a collector"
+WITH_COLLECTOR = """
+import contextlib
+from discreet.service.embedded import Embedded
+
+running = contextlib.ExitStack()
+served = running.enter_context(Embedded())
+collector = running.enter_context(dc.Collector(served.url, served.token))
+ledger = dc.Ledger("ledger.jsonl", limit=10)
+"""
+"""What a block that says it needs a collector finds."""
 
 PLAYER = """
 import json, pathlib, subprocess
@@ -176,6 +192,17 @@ def commands(code: str, left: list[str]) -> list[list[str]]:
     return found
 
 
+def own_mechanism(programs: Path, work: Path) -> None:
+    """A package of one's own, as `discreet new-mechanism` makes it: installed, it is found by its entry point."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    run([str(programs / "discreet"), "new-mechanism", "mine"], work)
+    pip = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run([*pip, "-e", "discreet-mine"], work)
+    assert "exact ε" in run([str(programs / "discreet"), "describe", "mine", "--epsilon", "1"], work)
+    print("  discreet new-mechanism: installed, found, described", flush=True)
+
+
 def image(programs: Path, work: Path) -> None:
     """What the Dockerfile does after its installation: warm up with a cache of its own, serve, answer the check."""
     shutil.rmtree(work, ignore_errors=True)
@@ -201,13 +228,30 @@ def image(programs: Path, work: Path) -> None:
                 time.sleep(0.5)
         else:
             raise SystemExit("FAILED: the collector did not answer its health check")
+        made = run([str(programs / "discreet"), "serve", "--new-token", "Ann", "--json"], work, **place, **settings)
+        campaign(
+            programs, work, DISCREET_URL=f"http://127.0.0.1:{port}", DISCREET_TOKEN=json.loads(made)["token"], **place
+        )
     finally:
         serving.terminate()
         serving.wait(timeout=60)
     print("  the steps of the Dockerfile: installed, warmed up, served, healthy", flush=True)
 
 
-def sdist(archive: Path, folder: Path, docs: bool) -> None:
+def campaign(programs: Path, work: Path, **environment: str) -> None:
+    """The commands of the page about the collector, with the plan that it shows, and an answer by the link."""
+    page = (ROOT / "docs/service.md").read_text("utf-8")
+    (work / "plan.json").write_text(re.search(r"`(\{\"question\": .*?\}\s*)`", page)[1], encoding="utf-8")
+    discreet = str(programs / "discreet")
+    (start,) = [line for line in page.splitlines() if line.startswith("discreet campaign start")]
+    shown = run([discreet, *shlex.split(start)[1:]], work, **environment, COLUMNS="200")
+    link = re.search(r"http://127\.0\.0\.1:\d+/c/\S+#round=\S+", shown)[0]
+    run([discreet, "campaign", "answer", link, "42", "--ledger", "mine.jsonl", "--limit", "2"], work, **environment)
+    assert "Commuting" in run([discreet, "campaign", "list"], work, **environment)
+    print("  docs/service.md: a campaign started, its link answered, listed", flush=True)
+
+
+def sdist(archive: Path, folder: Path) -> None:
     """The source archive in an empty folder: what the README says to do in a clone."""
     work = folder / "work-sdist"
     shutil.rmtree(work, ignore_errors=True)
@@ -226,9 +270,8 @@ def sdist(archive: Path, folder: Path, docs: bool) -> None:
             run(words, clone)
     assert "randomised answers" in run(["make", "demo"], clone)
     assert (clone / "out/demo/report.html").exists() or list(clone.rglob("report.html")), "the demo wrote no report"
-    if docs:
-        run(["make", "docs"], clone)
-        assert (clone / "out/site/index.html").exists()
+    run(["make", "docs"], clone)
+    assert (clone / "out/site/index.html").exists()
 
 
 def main() -> None:
@@ -236,14 +279,13 @@ def main() -> None:
     reader = argparse.ArgumentParser(description="Do what somebody new does, in fresh environments.")
     reader.add_argument("--only", choices=("core", "extras", "sdist"), action="append")
     reader.add_argument("--folder", type=Path, default=ROOT / "out" / "newcomer")
-    reader.add_argument("--docs", action="store_true", help="build the documentation from the sdist, too")
     given = reader.parse_args()
     folder = given.folder.resolve()
     archive, wheel = build(folder / "dist")
     for name, step in {
         "core": lambda: core(wheel, folder),
         "extras": lambda: extras(wheel, folder),
-        "sdist": lambda: sdist(archive, folder, given.docs),
+        "sdist": lambda: sdist(archive, folder),
     }.items():
         if given.only and name not in given.only:
             continue
