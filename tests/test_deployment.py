@@ -91,6 +91,14 @@ def test_the_citation_has_the_version():
     assert {"cff-version", "title", "message", "authors", "license"} <= set(found)
 
 
+def test_the_addresses_of_the_project_are_the_same_everywhere():
+    """There are none yet; whoever adds one adds it to both."""
+    urls = tomllib.loads(text("pyproject.toml"))["project"].get("urls", {})
+    cited = yaml.safe_load(text("CITATION.cff"))
+    assert urls.get("Repository") == cited.get("repository-code")
+    assert urls.get("Homepage") == cited.get("url")
+
+
 def test_the_bill_of_materials_is_closed(tmp_path):
     target = tmp_path / "bill.json"
     subprocess.run([sys.executable, str(ROOT / "tools/sbom.py"), str(target)], check=True, capture_output=True)

@@ -95,15 +95,16 @@ STUDIES = {
             "AAA: an Adaptive Mechanism for Locally Differential Private Mean Estimation",
             "discreet_papers.aaa",
             "aaa.md",
-            "F. Wei, E. Bao, X. Xiao, Y. Yang, B. Ding, PVLDB 17, 2024; technical report "
-            "[arXiv:2404.01625](https://arxiv.org/abs/2404.01625)",
+            "F. Wei, E. Bao, X. Xiao, Y. Yang, B. Ding, PVLDB 17, 2024; we used the technical report, "
+            "[arXiv:2404.01625](https://arxiv.org/abs/2404.01625), which has no DOI",
         ),
         Study(
             "privrm",
             "PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy",
             "discreet_papers.privrm",
             "privrm.md",
-            "L. Yu, Q. Ye, R. Du, SIGMOD 2025; the version we used is anonymous and has no DOI",
+            "L. Yu, Q. Ye, R. Du, SIGMOD 2025; we used the anonymous version for review, which names no authors, year or "
+            "DOI, and found no DOI elsewhere",
         ),
         Study(
             "square-wave",
