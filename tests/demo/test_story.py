@@ -16,6 +16,7 @@ from discreet.errors import MissingExtra
 from discreet.mechanisms.comparison import mean_mechanisms
 from discreet.mechanisms.registry import mechanism
 from discreet.report import Column, Picture, Row, Section, page
+from discreet.text import THIN_SPACE
 
 VOID = {"meta", "link", "br", "img"}
 
@@ -176,6 +177,14 @@ def test_page_escapes_what_it_is_given():
     checked(text)
 
 
+def test_no_number_is_broken_between_two_lines():
+    row = Row(("below 50 000", "± 1 234 567", "12 % … 28 %"))
+    text = page("34 275 ± 18 052", "", [("People", "280 005")], [Section("a", "A", "", [Column("x")] * 3, [row])], "")
+    shown = re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL)
+    assert not re.search(r"\d \d{3}|± \d| …", shown.replace("<title>34 275 ± 18 052</title>", ""))
+    assert "12 %\u202f… 28 %" in shown  # broken after the ellipsis, if at all
+
+
 def test_page_without_sections():
     assert "<main>" in page("Title", "Lead", [], [], "Footer")
 
@@ -187,7 +196,7 @@ def test_the_bottom_line_comes_first(small):
         r"From 3 000 randomised answers: the mean wage is [\d ]+ ± [\d ]+ dollars\. Nobody's wage was seen\.", line
     )
     text = small.html()
-    assert f"<h1>{html.escape(line, quote=True)}</h1>" in text
+    assert f"<h1>{html.escape(line, quote=True)}</h1>" in text.replace(THIN_SPACE, " ")
     assert "United Air Lines" in text
     assert "beyond the axis" in text  # the spike at zero is cut, and said
 

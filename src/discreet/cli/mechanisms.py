@@ -59,7 +59,7 @@ def mechanisms(
         return
     from rich.text import Text
 
-    lines = []
+    lines: list[Line] = []
     for row, following in zip(found, [*found[1:], None], strict=True):
         if not lines or lines[-1].ends_section:
             lines.append(Line((Text(row["question"], "bold default"), "")))
