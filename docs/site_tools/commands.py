@@ -36,7 +36,7 @@ def _section(path: str, command: Any, depth: int) -> list[str]:
     words = [f"{(one.metavar or one.name).upper()}{'…' if one.nargs == -1 else ''}" for one in given]
     lines += ["```text", " ".join([path, *words, "[OPTIONS]"]), "```", ""]
     if given or options:
-        lines += ["| | |", "|---|---|"]
+        lines += ["| option | what it does |", "|---|---|"]
         lines += [f"| `{word}` | {_cell(one.help)} |" for word, one in zip(words, given, strict=True)]
         lines += [f"| {_names(one)} | {_cell(one.help)}{_default(one)} |" for one in options]
         lines.append("")
