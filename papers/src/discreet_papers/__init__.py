@@ -103,8 +103,8 @@ STUDIES = {
             "PrivRM: A Framework for Range Mean Estimation under Local Differential Privacy",
             "discreet_papers.privrm",
             "privrm.md",
-            "L. Yu, Q. Ye, R. Du, SIGMOD 2025; we used the anonymous version for review, which names no authors, year or "
-            "DOI, and found no DOI elsewhere",
+            "L. Yu, Q. Ye, R. Du, SIGMOD 2025; we used the anonymous version for review, which names no authors, year "
+            "or DOI, and found no DOI elsewhere",
         ),
         Study(
             "square-wave",
