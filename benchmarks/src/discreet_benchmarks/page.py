@@ -122,6 +122,7 @@ def targets(found: dict[str, Any]) -> list[tuple[str, str, str]]:
         ("as accurate by default as the better peer", "ratio_to_best_peer", "peer_target", "", "accuracy"),
         ("clients within 3 times keystream and memory", "ratio_to_floor", "floor_target", "client ", "speed"),
         ("servers within 3 times the memory's time", "ratio_to_floor", "floor_target", "server ", "speed"),
+        ("single reports as quick as an echo", "ratio_to_best_peer", "peer_target", "single reports, ", "requests"),
         ("estimates within 0.2 s, with 4096 buckets 1 s", "ratio_to_floor", "floor_target", "estimate of ", "duration"),
         ("advice on distributions within 2 s", "ratio_to_floor", "floor_target", "advice on ", "duration"),
         ("at most 2 % of the time in turn", "ratio_to_floor", "floor_target", "serial share ", "threads"),

@@ -42,7 +42,8 @@ class Row:
     part, name : str
         The part it belongs to, and its name.
     kind : str
-        "speed", "latency" (one call for one report), "duration" (a whole answer), "accuracy", "threads" or "scaling".
+        "speed", "latency" (one call for one report), "duration" (a whole answer), "requests" (wall time), "accuracy",
+        "threads" or "scaling".
     ours, best_peer, floor : float
         Values in the same unit; less is better.
     peer, floor_is : str
