@@ -28,8 +28,8 @@ from discreet.mechanisms.categorical.subset_selection import Subset
 from discreet.mechanisms.families import Oracle
 from discreet.mechanisms.registry import Entry, entries
 from discreet.mechanisms.shapes.bit_vector import BitVector
-from discreet.mechanisms.stock import MOST
-from discreet.privacy.entropy import KEPT_WORDS, Entropy
+from discreet.mechanisms.stock import MOST, MOST_WORDS
+from discreet.privacy.entropy import Entropy
 from discreet_benchmarks.rows import FLOOR_TARGET, ONE_TARGET, PEER_TARGET, PER_REPORT, Row, Settings, Task
 from discreet_benchmarks.timing import Clock, clock, interleaved, keystream, memory
 
@@ -81,7 +81,7 @@ def _measure(settings: Settings, source: Mechanism, label: str, peers: list[str]
     x = np.linspace(-1, 1, n) if source.numeric else np.arange(n) * 7919 % source.size
     entropy, one = Entropy(), 0.25 if source.numeric else 1
     reports = _many(source, source.privatize(x))
-    calls = 2 * min(MOST, max(1, KEPT_WORDS // words))
+    calls = 2 * min(MOST, max(1, MOST_WORDS // words))
     values = [one] * calls
     for x_one in values:
         source.one(x_one)  # until the stock has its full size

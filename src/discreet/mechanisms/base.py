@@ -32,7 +32,7 @@ from discreet.threads import in_order
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
 
-_PART_BYTES = 1 << 19
+_PART_BYTES = 1 << 20
 """Reports that are only counted are made this many bytes at a time, so that they stay in cache until then."""
 _COUNTED_BYTES = 1 << 22
 """Reports are checked and counted this many bytes at a time: they stay in cache from one to the other."""

@@ -10,13 +10,15 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from discreet.arrays import Words
-from discreet.privacy.entropy import KEPT_WORDS, system_entropy
+from discreet.privacy.entropy import system_entropy
 from discreet.privacy.forks import guard
 
 SINGLES = 16
 """The first reports of a mechanism are drawn one by one: who needs a few should not wait for many."""
 MOST = 1024
 """The largest refill, in draws."""
+MOST_WORDS = 1 << 17
+"""The largest refill, in words: draws of long reports take memory."""
 
 
 class Stock:
@@ -41,7 +43,7 @@ class Stock:
         self._asked += 1
         if self._asked <= SINGLES:
             return False
-        self._size = max(1, min(2 * self._size, MOST, KEPT_WORDS // self._words))
+        self._size = max(1, min(2 * self._size, MOST, MOST_WORDS // self._words))
         self.left += self._prepare(system_entropy().words(self._size * self._words))
         return True
 

@@ -25,7 +25,7 @@ from discreet.arrays import Words
 from discreet.errors import DiscreetError
 from discreet.privacy.forks import HERE, forget_all, guard
 
-KEPT_WORDS = 1 << 17
+KEPT_WORDS = 1 << 18
 """A thread keeps memory for this many words: they stay in cache between the cipher and the sampler, and are enough for
 what is done between two draws, with the interpreter's lock, not to matter."""
 _ZEROS = memoryview(bytes(8 * KEPT_WORDS))
