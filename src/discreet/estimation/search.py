@@ -80,18 +80,25 @@ class _Search:
     def _within(self, fit: Fit, lattices: tuple[Lattice, ...]) -> Within:
         """Say where mass lies: on the points of the finest lattice; what other buckets have too much, nobody knows."""
         f, size = fit.f, self.size
-        around = np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]]))
-        excess = np.maximum(1.0 - around / np.maximum(f, 1e-300), 0.0)
-        loose = np.where(excess > MOSTLY, 1.0, excess)
         if self.own is not None:
             return Within.on_lattice(self.own, size, np.ones(size))
+        around = np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]]))
+        excess = _excess(f, around)
+        loose = np.where(excess > MOSTLY, 1.0, excess)
         if lattices:
             finest = min(lattices, key=lambda lattice: lattice.step)
             points = finest.points_per_bucket(size)
-            pointed = np.ones(size) if points.min() > 0 else excess
+            free = np.flatnonzero(points == 0)
+            # Neighbours of a heap may be heaps as well: what is not on points is as much as in buckets without them.
+            pointed = _excess(f, np.interp(np.arange(size), free, f[free])) if free.size else np.ones(size)
             return Within.on_lattice(finest, size, pointed, np.where(points > 0, 0.0, loose))
         ends = np.array([0, size - 1])
         return Within(size, np.array([0.0, 1.0]), ends, excess[ends], loose)
+
+
+def _excess(f: Floats, around: Floats) -> Floats:
+    """Return the share of each bucket's mass that is more than what lies around it."""
+    return np.asarray(np.maximum(1.0 - around / np.maximum(f, 1e-300), 0.0))
 
 
 def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | None = None) -> "Explanations":
