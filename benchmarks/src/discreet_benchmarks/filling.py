@@ -205,7 +205,8 @@ def people(server: tuple[subprocess.Popen[bytes], int], campaign: str, count: in
     body = b'{"id":true}'
     head = f"POST /api/campaigns/{campaign}/ask HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     asking = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-    visit = [f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode() for path in first_visit(campaign)]
+    packed = "Accept-Encoding: gzip, deflate, br\r\n"  # as every browser says
+    visit = [f"GET {path} HTTP/1.1\r\nHost: x\r\n{packed}\r\n".encode() for path in first_visit(campaign)]
     made = [*visit, asking] * count
     before = cpu_seconds(process)
     seconds = asyncio.run(send(port, made, PEOPLE_CONNECTIONS))

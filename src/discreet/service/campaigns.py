@@ -6,13 +6,11 @@ after a crash: `advance` looks at what is stored and continues from there.
 """
 
 import datetime
-import hashlib
 import json
 import logging
 import math
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,7 @@ from sqlalchemy.engine import RowMapping
 
 from discreet.errors import DiscreetError
 from discreet.messages.ids import ADMISSIONS, ID_BYTES, group_ticket, issue_id, ticket_id, week_of
-from discreet.messages.rounds import announce, write_round
+from discreet.messages.rounds import write_round
 from discreet.messages.uploads import check_width
 from discreet.plans.base import Plan, Round
 from discreet.plans.groups import Groups
@@ -30,19 +28,19 @@ from discreet.privacy.entropy import system_entropy
 from discreet.service.asked import Asked
 from discreet.service.errors import Conflict, Missing
 from discreet.service.handed import Handed
-from discreet.service.origins import check_origins, read_origins
+from discreet.service.origins import check_origins
+from discreet.service.overview import Overview, announced
 from discreet.service.published import history
-from discreet.service.results import find, plan_of
+from discreet.service.results import plan_of
 from discreet.service.settings import Settings, time_zone
-from discreet.service.standings import Standing, people_by_group, people_in, standings
+from discreet.service.standings import standings
 from discreet.service.store import Store
 from discreet.text import listed
-from discreet.wire import canonical
 
 _log = logging.getLogger("discreet.service")
 
 
-class Campaigns:
+class Campaigns(Overview):
     """What a collector does with campaigns.
 
     Parameters
@@ -54,7 +52,7 @@ class Campaigns:
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
-        self.store, self.settings = store, settings
+        super().__init__(store, settings)
         self.handed = Handed(store)
         self._advancing = threading.Lock()
 
@@ -113,10 +111,6 @@ class Campaigns:
         }
         self.store.add_campaign(values, document_of(first), target_of(first, people))
         return identifier
-
-    def find(self, identifier: bytes) -> RowMapping:
-        """Return a campaign's row."""
-        return find(self.store, identifier)
 
     def change(self, identifier: bytes, values: dict[str, Any]) -> None:
         """Change words, dates, minimum, language, whether results are public or the campaign is archived."""
@@ -239,38 +233,6 @@ class Campaigns:
 
     # -- for people who answer ----------------------------------------------------------------------------
 
-    def state(self, row: RowMapping) -> str:
-        """Return scheduled, open, closed or finished."""
-        today = self.settings.day(row["zone"])
-        if row["finished"]:
-            return "finished"
-        if row["opens"] is not None and today < row["opens"]:
-            return "scheduled"
-        if row["closes"] is not None and today > row["closes"]:
-            return "closed"
-        return "open"
-
-    def public(self, row: RowMapping) -> dict[str, Any]:
-        """Return what everybody may know about a campaign."""
-        plan = plan_of(row["plan"])
-        return {
-            "id": bytes(row["id"]).hex(),
-            "title": row["title"],
-            "question": row["question"],
-            "state": self.state(row),
-            "opens": _iso(row["opens"]),
-            "closes": _iso(row["closes"]),
-            "zone": row["zone"],
-            "minimum": row["minimum"],
-            "admission": row["admission"],
-            "public_results": row["public_results"],
-            **{name: row[name] for name in ("consent", "contact", "unit", "language")},
-            "epsilon": plan.epsilon,
-            "method": plan.method,
-            "plan": json.loads(row["plan"]),
-            "origins": list(read_origins(row["origins"])),
-        }
-
     def round(self, identifier: bytes) -> str:
         """Return the announcement of the open round, for clients; links carry the hash of exactly this text."""
         return self._round(self.find(identifier), self.store.last_round(identifier))
@@ -283,7 +245,10 @@ class Campaigns:
 
     def ask(self, identifier: bytes, wants_id: bool) -> dict[str, Any]:
         """Return what a page needs to ask a person: the campaign, the open round and, if wanted, an id."""
-        row, last = self.find(identifier), self.store.last_round(identifier)
+        found = self.store.campaign_and_round(identifier)
+        if found is None:
+            raise Missing("there is no such campaign")
+        row, last = found
         try:
             text = self._round(row, last)
         except Conflict:
@@ -294,11 +259,6 @@ class Campaigns:
             "round": text,
             "id": self._issue(row, last, 1)[0] if issues else None,
         }
-
-    def rounds(self, identifier: bytes) -> list[dict[str, Any]]:
-        """Return the number, state and hash of every round so far, for everybody to compare."""
-        row = self.find(identifier)
-        return [_listed_round(row, one) for one in self.store.rounds(identifier)]
 
     def issue(self, identifier: bytes, count: int) -> list[str]:
         """Hand out report ids; none is stored, because they carry the collector's mark. Questionnaires count them."""
@@ -330,85 +290,12 @@ class Campaigns:
         self.store.add_tickets(identifier, [ticket_id(identifier, one) for one in tickets])
         return [one.hex() for one in tickets]
 
-    # -- progress -----------------------------------------------------------------------------------------
-
-    def listed(self) -> list[dict[str, Any]]:
-        """Return the progress of all campaigns, the newest first; one that cannot be read is listed with the reason."""
-        found = []
-        for one in standings(self.store):
-            row = one.row
-            try:
-                found.append(self._progress(one))
-            except Conflict as error:
-                named = {"id": bytes(row["id"]).hex()} | {name: row[name] for name in ("title", "question", "archived")}
-                found.append(named | {"state": "unreadable", "reason": str(error)})
-        return found
-
-    def progress(self, identifier: bytes) -> dict[str, Any]:
-        """Return how far the campaign is: its rounds, counts, targets and days."""
-        found = standings(self.store, identifier)
-        if not found:
-            raise Missing("there is no such campaign")
-        return self._progress(found[0])
-
-    def _progress(self, standing: Standing) -> dict[str, Any]:
-        row, rounds = standing.row, standing.rounds
-        made, spent = standing.tickets
-        return self.public(row) | {
-            "n": sum(people_in(one) for one in rounds),
-            "participants": row["participants"],
-            "archived": row["archived"],
-            "groups": self._groups(row, rounds),
-            "rounds": [
-                _listed_round(row, one)
-                | {
-                    "n": people_in(one),
-                    "target": one["target"],
-                    "channels": list(Asked.read(one["document"]).keys),
-                }
-                for one in rounds
-            ],
-            "link": None if rounds[-1]["closed"] else link_of(row, rounds[-1]),
-            "days": standing.days,
-            "tickets": {"made": made, "spent": spent} if row["admission"] == "invited" else None,
-        }
-
-    def _groups(self, row: RowMapping, rounds: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-        """Return how many people of each public group have answered; None if the campaign does not ask by group."""
-        plan = plan_of(row["plan"])
-        if not isinstance(plan, Groups) or plan.private:
-            return None
-        sizes = people_by_group(rounds)
-        return [{"group": label, "n": sizes.get(label, 0)} for label in plan.by.labels]
-
 
 def public_groups(plan: Plan) -> Groups:
     """Return the plan of a campaign by public groups, or say that it is none."""
     if not isinstance(plan, Groups) or plan.private:
         raise Conflict("the campaign does not ask by public groups")
     return plan
-
-
-@lru_cache(maxsize=1024)
-def announced(document: str, identifier: bytes, admission: str, epsilon: float) -> str:
-    """Return the one text in which a round is announced."""
-    return canonical(announce(json.loads(document), identifier, admission, epsilon))
-
-
-def hash_of(row: RowMapping, stored: dict[str, Any]) -> str:
-    """Return the SHA-256 of a round's announcement, hexadecimal."""
-    text = announced(stored["document"], bytes(row["id"]), row["admission"], plan_of(row["plan"]).epsilon)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
-def link_of(row: RowMapping, stored: dict[str, Any]) -> str:
-    """Return the path of the answer page, with the number and the hash of a round after the #."""
-    return f"/c/{bytes(row['id']).hex()}#round={stored['number']}-{hash_of(row, stored)}"
-
-
-def _listed_round(row: RowMapping, stored: dict[str, Any]) -> dict[str, Any]:
-    state = "closed" if stored["closed"] else "open"
-    return {"round": stored["number"], "state": state, "sha256": hash_of(row, stored)}
 
 
 def document_of(asked: Round) -> str:
@@ -428,7 +315,3 @@ def check_dates(opens: datetime.date | None, closes: datetime.date | None) -> No
     """Refuse a campaign that ends before it begins."""
     if opens is not None and closes is not None and closes < opens:
         raise DiscreetError(f"closes must not be before the campaign opens on {opens}, but is {closes}")
-
-
-def _iso(day: datetime.date | None) -> str | None:
-    return None if day is None else day.isoformat()

@@ -5,20 +5,14 @@ origin, exactly. Requests never carry credentials. This is not authentication: p
 so rate limits and tickets remain the gate. All else keeps its same-origin headers.
 """
 
-import asyncio
 import re
-import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any
 
 from discreet.messages.ids import ID_BYTES
 from discreet.service.gate import UPLOAD_PATH, Application, Message, Receive, Send
-from discreet.service.origins import read_origins
-from discreet.service.store import Store
+from discreet.service.listed import Listed
 
-KEPT_SECONDS = 5.0
-"""How long the origins of a campaign are remembered."""
-_MOST_KEPT = 1000
 _PATH = re.compile(r"/api/campaigns/([0-9a-f]{32})/(round|ids)")
 _METHODS = {"round": b"GET", "ids": b"POST", "reports": b"POST"}
 _MAGIC = 4
@@ -28,9 +22,8 @@ _MAGIC = 4
 class Sharing:
     """The layer that answers preflights and adds CORS headers."""
 
-    def __init__(self, app: Application, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
-        self.app, self.store, self._clock = app, store, clock
-        self._kept: dict[bytes | None, tuple[float, frozenset[str]]] = {}
+    def __init__(self, app: Application, listed: Listed) -> None:
+        self.app, self.listed = app, listed
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -44,7 +37,7 @@ class Sharing:
         what = found[2] if found else "reports"
         if scope["method"] == "OPTIONS":
             # The preflight of an upload does not say for which campaign it is: one that lists the origin is enough.
-            is_listed = origin in await self._origins(campaign)
+            is_listed = origin in (await self.listed.of(campaign) or ())
             await _preflight(send, origin if is_listed else None, _METHODS[what])
             return
         peeked = _Peek(receive)
@@ -52,33 +45,13 @@ class Sharing:
         async def sharing(message: Message) -> None:
             if message["type"] == "http.response.start":
                 named = campaign or peeked.campaign()
-                if named is not None and origin in await self._origins(named):
+                if named is not None and origin in (await self.listed.of(named) or ()):
                     message = {**message, "headers": [*_kept_headers(message["headers"]), *_shared(origin)]}
                 else:
                     message = {**message, "headers": [*message["headers"], (b"vary", b"Origin")]}
             await send(message)
 
         await self.app(scope, peeked.receive if uploads else receive, sharing)
-
-    async def _origins(self, campaign: bytes | None) -> frozenset[str]:
-        """Return the origins of a campaign, or of all campaigns together."""
-        until, found = self._kept.get(campaign, (0.0, frozenset[str]()))
-        if self._clock() < until:
-            return found
-        try:
-            found = await asyncio.to_thread(self._read, campaign)
-        except Exception:  # a store that is busy shares nothing
-            return frozenset()
-        while len(self._kept) >= _MOST_KEPT:
-            self._kept.pop(next(iter(self._kept)))
-        self._kept[campaign] = (self._clock() + KEPT_SECONDS, found)
-        return found
-
-    def _read(self, campaign: bytes | None) -> frozenset[str]:
-        if campaign is None:
-            return frozenset(origin for row in self.store.campaigns() for origin in read_origins(row["origins"]))
-        row = self.store.campaign(campaign)
-        return frozenset() if row is None else frozenset(read_origins(row["origins"]))
 
 
 class _Peek:

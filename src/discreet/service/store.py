@@ -16,10 +16,10 @@ from sqlalchemy.engine import RowMapping
 from discreet.arrays import Bytes
 from discreet.messages.ids import ID_BYTES
 from discreet.service import log, schema
+from discreet.service.accounts import Accounts
 from discreet.service.asked import Asked, all_tallies
 from discreet.service.errors import StoreBusy
 from discreet.service.known import Known, distinct, prefixes
-from discreet.service.tokens import Tokens
 from discreet.tallies import Tally
 
 _STEP = 1_000_000
@@ -37,11 +37,27 @@ _LAST_ROUND = (
 )
 
 
-class Store(Tokens):
+class Store(Accounts):
     """What a collector keeps; see `Database` for the parameters."""
 
-    def __init__(self, database: str, *, lock_seconds: float = 5.0, statement_seconds: float = 10.0) -> None:
-        super().__init__(database, lock_seconds=lock_seconds, statement_seconds=statement_seconds)
+    def __init__(
+        self,
+        database: str,
+        *,
+        lock_seconds: float = 5.0,
+        statement_seconds: float = 10.0,
+        pool_seconds: float | None = None,
+        connect_seconds: float = 5.0,
+        pool_size: int = 0,
+    ) -> None:
+        super().__init__(
+            database,
+            lock_seconds=lock_seconds,
+            statement_seconds=statement_seconds,
+            pool_seconds=pool_seconds,
+            connect_seconds=connect_seconds,
+            pool_size=pool_size,
+        )
         self.worker = secrets.randbits(62)
         self.has_deleted = False
 
@@ -79,6 +95,14 @@ class Store(Tokens):
         """Return a campaign's row."""
         with self.read() as connection:
             return connection.execute(_CAMPAIGN, {"which": identifier}).mappings().one_or_none()
+
+    def campaign_and_round(self, identifier: bytes) -> tuple[RowMapping, RowMapping] | None:
+        """Return a campaign's row and that of its last round, read together: every visitor needs both."""
+        with self.read() as connection:
+            row = connection.execute(_CAMPAIGN, {"which": identifier}).mappings().one_or_none()
+            if row is None:
+                return None
+            return row, connection.execute(_LAST_ROUND, {"of": identifier}).mappings().one()
 
     def last_round(self, campaign: bytes) -> RowMapping:
         """Return the last round of a campaign that exists."""
