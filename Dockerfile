@@ -11,7 +11,7 @@ COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY src ./src
 COPY clients ./clients
 RUN python -m venv /opt/discreet \
- && /opt/discreet/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt ".[service,plots]"
+ && /opt/discreet/bin/pip install --no-cache-dir --disable-pip-version-check -c constraints.txt ".[service,oidc,plots]"
 
 FROM python:3.11-slim
 LABEL org.opencontainers.image.title="discreet" \

@@ -55,8 +55,8 @@ def serve(
     """
     try:
         from discreet.service.configuration import read_configuration
+        from discreet.service.serving import open_store
         from discreet.service.serving import serve as run
-        from discreet.service.store import Store
     except ImportError as error:
         raise MissingExtra(f'A collector needs {error.name}: pip install "discreet[service]"') from None
     given = {"database": database, "host": host, "port": port, "workers": workers, "behind_proxy": behind_proxy}
@@ -64,7 +64,7 @@ def serve(
     check_folder(configuration.database)
     if new_token is None:
         check_port(configuration.host, configuration.port)
-    with Store(configuration.database) as store:
+    with open_store(configuration) as store:
         known = store.tokens()
         today = configuration.settings.today()
         token = None

@@ -2,6 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
@@ -31,6 +32,7 @@ from discreet.service.openapi import responses
 from discreet.service.people import for_owners
 from discreet.service.results import Withheld, early, plain
 from discreet.service.runtime import Service
+from discreet.service.signin import for_signing_in
 
 Json = dict[str, Any]
 _PLAN_ERRORS = (TypeError, ArithmeticError, RecursionError, LookupError, MemoryError, ValueError)
@@ -44,6 +46,7 @@ def add_endpoints(app: FastAPI, service: Service) -> None:
     for_administrators(app, service)
     for_viewers(app, service)
     for_owners(app, service)
+    for_signing_in(app, service)
 
 
 def operations(app: FastAPI, service: Service) -> None:
@@ -92,13 +95,14 @@ def for_people(app: FastAPI, service: Service) -> None:
         """Return the open round: its mechanisms, its encoders, and which ids answer which channel."""
         return Response(campaigns.round(bytes.fromhex(identifier)), media_type="application/json")
 
-    @app.post("/api/campaigns/{identifier}/ask", tags=["people"], responses=responses(404))
-    def ask(identifier: Identifier, wanted: Asking) -> Json:
+    @app.post("/api/campaigns/{identifier}/ask", tags=["people"], response_model=Json, responses=responses(404))
+    def ask(identifier: Identifier, wanted: Asking) -> Response:
         """Return all that a page needs to ask a person, in one request: the campaign, its open round, and an id.
 
         ``round`` is the text of the open round, exactly as ``/round`` sends it, or null if none is open.
         """
-        return campaigns.ask(bytes.fromhex(identifier), wanted.id)
+        found = campaigns.ask(bytes.fromhex(identifier), wanted.id)
+        return Response(msgspec.json.encode(found), media_type="application/json")
 
     @app.get("/api/campaigns/{identifier}/rounds", tags=["people"], responses=responses(404))
     def rounds(identifier: Identifier) -> Json:
@@ -170,6 +174,7 @@ def for_administrators(app: FastAPI, service: Service) -> None:
             if value is None and name not in ("opens", "closes"):
                 raise DiscreetError(f"{name} must not be null; leave it out to keep it")
         campaigns.change(bytes.fromhex(identifier), given)
+        service.listed.forget(bytes.fromhex(identifier))
         note(who, "changed", bytes.fromhex(identifier), ", ".join(sorted(given)))
         return campaigns.progress(bytes.fromhex(identifier))
 
@@ -178,6 +183,7 @@ def for_administrators(app: FastAPI, service: Service) -> None:
         """Delete a campaign with all its reports."""
         title = campaigns.find(bytes.fromhex(identifier))["title"]
         campaigns.delete(bytes.fromhex(identifier))
+        service.listed.forget(bytes.fromhex(identifier))
         note(who, "deleted", bytes.fromhex(identifier), title)
         return {"deleted": identifier}
 

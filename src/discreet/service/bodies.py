@@ -139,6 +139,22 @@ class NewToken(_Body):
     expires: Annotated[datetime.date | None, Field(description="The last day on which it works.")] = None
 
 
+class NewAccount(_Body):
+    """Somebody who may sign in through the provider."""
+
+    name: Title
+    role: Literal["viewer", "editor", "owner"] = "viewer"
+    invited: Annotated[Title, Field(description="A verified e-mail address, or the provider's subject.")]
+
+
+class SignIn(_Body):
+    """What a tab brings back from the provider, and what it has kept meanwhile."""
+
+    code: Annotated[str, Field(min_length=1, max_length=4096, pattern="^[\\x20-\\x7e]+$")]
+    verifier: Annotated[str, Field(pattern="^[A-Za-z0-9._~-]{43,128}$")]
+    nonce: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{22,128}$")]
+
+
 class NewLink(_Body):
     """A link to make that opens the results of one campaign."""
 

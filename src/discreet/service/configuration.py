@@ -1,7 +1,8 @@
 """Configuration of a collector: options of the command line before the environment before a file before the defaults.
 
-Every setting has one name: ``max_body`` in the file (TOML), ``DISCREET_MAX_BODY`` in the environment. The database may
-be in a file of its own, named by ``DISCREET_DATABASE_FILE``, where a container's secrets are mounted.
+Every setting has one name: ``max_body`` in the file (TOML), ``DISCREET_MAX_BODY`` in the environment. The database and
+the secret of a provider may be in files of their own, where a container mounts its secrets; ``DISCREET_DATABASE_FILE``
+names one.
 """
 
 import json
@@ -16,6 +17,8 @@ from discreet.service.settings import Settings
 from discreet.text import listed
 
 PREFIX = "DISCREET_"
+_SECRETS = ("database", "oidc_client_secret")
+"""Settings that may be in a file of their own, which ``DISCREET_DATABASE_FILE`` or the like names."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +102,10 @@ def read_configuration(
     file = file or environment.get(f"{PREFIX}CONFIG") or None
     found = {} if file is None else _from_file(Path(file), kinds)
     found |= _from_json(environment.get(f"{PREFIX}SETTINGS"), kinds)
-    secret = environment.get(f"{PREFIX}DATABASE_FILE")
-    if secret:
-        found["database"] = _text_of(Path(secret)).strip()
+    for name in _SECRETS:
+        secret = environment.get(f"{PREFIX}{name.upper()}_FILE")
+        if secret:
+            found[name] = _text_of(Path(secret)).strip()
     for name, kind in kinds.items():
         text = environment.get(f"{PREFIX}{name.upper()}", "")
         if text:

@@ -5,6 +5,7 @@ waits for ever: a lock, a statement and a free connection are waited for as long
 """
 
 import logging
+import math
 import os
 import re
 import sqlite3
@@ -24,12 +25,11 @@ from discreet.service.errors import StoreBusy
 from discreet.service.hanging import hang_up_after
 
 _log = logging.getLogger("discreet.service")
-NEWEST = "0006"
+NEWEST = "0007"
 """The newest version among `migrations`."""
 _BACKENDS = ("sqlite", "postgresql")
-_LOCK_SECONDS = 5.0
-_STATEMENT_SECONDS = 10.0
-_CONNECT_SECONDS = 5
+_POOL_SIZES = {"sqlite": 40, "postgresql": 15}  # one server has some hundred connections for all its workers
+_KEPT = 8  # connections that stay open while nobody needs them
 _NO_CONNECTION = "the store is busy: no connection to it became free in time"
 _MIGRATION_LOCK = 0x64697363  # one worker migrates, the others wait
 
@@ -58,29 +58,44 @@ class Database:
     database : str
         A file name, ``sqlite:///file`` or ``postgresql://…``.
     lock_seconds : float
-        How long to wait for another writer, or for a free connection, before raising `StoreBusy`.
+        How long to wait for another writer before raising `StoreBusy`.
     statement_seconds : float
         How long PostgreSQL may take for one statement before `StoreBusy` is raised, whether it works or hangs. The
         largest statements read or delete some thousand rows.
+    pool_seconds : float
+        How long to wait for a free connection; ``lock_seconds`` unless given.
+    connect_seconds : float
+        How long PostgreSQL may take to accept a connection.
+    pool_size : int
+        How many connections may be open; zero means 15 to PostgreSQL and 40 to SQLite.
     """
 
     def __init__(
         self,
         database: str,
         *,
-        lock_seconds: float = _LOCK_SECONDS,
-        statement_seconds: float = _STATEMENT_SECONDS,
+        lock_seconds: float = 5.0,
+        statement_seconds: float = 10.0,
+        pool_seconds: float | None = None,
+        connect_seconds: float = 5.0,
+        pool_size: int = 0,
     ) -> None:
         self.url = database_url(database)
         self.backend = self.url.get_backend_name()
+        size = pool_size or _POOL_SIZES[self.backend]
+        pool = {
+            "pool_size": min(_KEPT, size),
+            "max_overflow": max(0, size - _KEPT),
+            "pool_timeout": lock_seconds if pool_seconds is None else pool_seconds,
+        }
         if self.backend == "sqlite":
             if not self.url.database or self.url.database == ":memory:":
                 raise DiscreetError("database must be a file, not ':memory:': reports must survive a restart")
             Path(self.url.database).parent.mkdir(parents=True, exist_ok=True)
             _keep_private(self.url.database)
-            self.engine = _sqlite(self.url, lock_seconds)
+            self.engine = _sqlite(self.url, lock_seconds, pool)
         else:
-            self.engine = _postgresql(self.url, lock_seconds, statement_seconds)
+            self.engine = _postgresql(self.url, lock_seconds, statement_seconds, connect_seconds, pool)
         self._migrate()
 
     def _version(self) -> str | None:
@@ -204,14 +219,8 @@ def _reason(error: DBAPIError | sqlite3.Error) -> str:
     return found or "it cannot be reached"
 
 
-def _sqlite(url: sa.URL, lock_seconds: float) -> Engine:
-    engine = sa.create_engine(
-        url,
-        connect_args={"check_same_thread": False, "timeout": lock_seconds},
-        pool_size=8,
-        max_overflow=32,
-        pool_timeout=lock_seconds,
-    )
+def _sqlite(url: sa.URL, lock_seconds: float, pool: dict[str, Any]) -> Engine:
+    engine = sa.create_engine(url, connect_args={"check_same_thread": False, "timeout": lock_seconds}, **pool)
     pragmas = (
         "journal_mode=WAL", "synchronous=FULL", "cache_size=-65536", "temp_store=MEMORY", "secure_delete=ON",
         "wal_autocheckpoint=4000",  # pages: those of tallies change with every commit, and are moved once
@@ -231,19 +240,21 @@ def _sqlite(url: sa.URL, lock_seconds: float) -> Engine:
     return engine
 
 
-def _postgresql(url: sa.URL, lock_seconds: float, statement_seconds: float) -> Engine:
+def _postgresql(
+    url: sa.URL, lock_seconds: float, statement_seconds: float, connect_seconds: float, pool: dict[str, Any]
+) -> Engine:
     limits = {"lock_timeout": lock_seconds, "statement_timeout": statement_seconds}
     engine = sa.create_engine(
         url,
-        pool_timeout=lock_seconds,
         connect_args={
-            "connect_timeout": _CONNECT_SECONDS,
+            "connect_timeout": max(2, math.ceil(connect_seconds)),  # libpq takes whole seconds, from two
             "options": " ".join(f"-c {name}={round(1000 * seconds)}" for name, seconds in limits.items()),
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
-            "tcp_user_timeout": 15_000,
+            "tcp_user_timeout": round(1000 * (statement_seconds + connect_seconds)),
         },
+        **pool,
     )
     hang_up_after(engine, statement_seconds + 1)  # a moment after the server itself should have given up
     return engine

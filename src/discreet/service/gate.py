@@ -33,6 +33,8 @@ PEER = "discreet.peer"
 """Where a scope holds the address at the other end of the connection, if our own protocol has read the request."""
 _CALL = 0.25
 """What a call of the API counts for in the rate limit; an upload counts for one."""
+_SIGN_IN = 25.0
+"""What an attempt to sign in counts for: the collector asks the provider each time."""
 _ID = 0.5
 """What a call counts for that hands out an id: whoever could have very many would keep those that suit them."""
 
@@ -183,6 +185,8 @@ def _cost(method: str, path: str) -> float:
         return 1.0
     if method == "POST" and path.endswith(("/ids", "/ask")):
         return _ID
+    if method == "POST" and path.endswith("/api/signin"):
+        return _SIGN_IN
     return _CALL if path.startswith(("/api/", "/pages/")) else 0.0
 
 

@@ -25,10 +25,9 @@ from discreet.service import served, views
 from discreet.service.access import Editor, Identifier, Owner, Reader, Viewer
 from discreet.service.bodies import Address
 from discreet.service.cautions import cautions
-from discreet.service.errors import Missing, StoreBusy
+from discreet.service.errors import Missing
 from discreet.service.files import FOR_EVER, Modules, Prepared
 from discreet.service.forecast import forecast
-from discreet.service.origins import read_origins
 from discreet.service.runtime import Service
 from discreet.service.survey_forecast import as_fields
 from discreet.service.tokens import Administrator
@@ -51,6 +50,7 @@ def _environment() -> Environment:
 def mount(app: FastAPI, service: Service) -> None:
     """Add the pages to the application."""
     campaigns, templates = service.campaigns, _environment()
+    templates.globals["provider"] = service.settings.oidc_name if service.settings.oidc_issuer else ""
     answer_page = Prepared(served.answer_page(), ".html", {"Content-Security-Policy": served.policy()})
     bundles = {
         name: Prepared(data, Path(name).suffix, {"Cache-Control": FOR_EVER}) for name, data in served.bundles().values()
@@ -93,29 +93,31 @@ def mount(app: FastAPI, service: Service) -> None:
         """The results of one campaign, for printing."""
         return page("report.html", id=identifier)
 
+    @app.get("/signin", **hidden)
+    def signed_in() -> Response:
+        """Where a provider sends an administrator back to."""
+        return page("signin.html")
+
     @app.get("/people", **hidden)
     def people() -> Response:
         """The administrators, and what they did."""
         return page("people.html")
 
     @app.get("/c/{identifier}", **hidden)
-    def answer(identifier: str, request: Request) -> Response:
-        """The page where people answer: the same bytes for every campaign, so that anybody can compare them."""
-        if not re.fullmatch("[0-9a-f]{32}", identifier):
+    async def answer(identifier: str, request: Request) -> Response:
+        """The page where people answer: the same bytes for every campaign, so that anybody can compare them.
+
+        While the store is busy it is sent all the same, and waits by itself until the store answers again.
+        """
+        origins = await service.listed.of(bytes.fromhex(identifier)) if is_id(identifier) else None
+        if origins is None:
             return page("missing.html", 404)
-        origins: tuple[str, ...] = ()
-        try:
-            origins = read_origins(campaigns.find(bytes.fromhex(identifier))["origins"])
-        except Missing:
-            return page("missing.html", 404)
-        except StoreBusy:
-            pass  # the page waits by itself until the store answers again
         return answer_page.response(request, {"Content-Security-Policy": served.policy(origins)})
 
     @app.get("/pages/campaigns", **hidden)
     def listed(who: Viewer) -> Response:
         """The list of campaigns, a piece of the dashboard."""
-        return page("_campaigns.html", campaigns=campaigns.listed())
+        return page("_campaigns.html", campaigns=campaigns.listed(), **_allowed(who))
 
     @app.get("/pages/campaigns/events", **streamed)
     async def any_change(who: Viewer) -> Response:
@@ -176,6 +178,11 @@ def mount(app: FastAPI, service: Service) -> None:
 
     app.mount("/static/client", Modules(directory=served.client_folder()), name="client")
     app.mount("/static", Modules(directory=served.STATIC), name="static")
+
+
+def is_id(text: str) -> bool:
+    """Whether a text may be the id of a campaign."""
+    return re.fullmatch("[0-9a-f]{32}", text) is not None
 
 
 def _allowed(who: Administrator | None) -> dict[str, bool]:

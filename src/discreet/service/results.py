@@ -22,7 +22,7 @@ from sqlalchemy.engine import RowMapping
 
 from discreet.blas import single_thread
 from discreet.errors import DiscreetError
-from discreet.estimation.fit import goodness_of_fit
+from discreet.estimation.fit import balance, goodness_of_fit
 from discreet.plans.answers import Answer
 from discreet.plans.base import Answered, Plan, group_key
 from discreet.plans.groups import GroupsAnswer
@@ -161,6 +161,9 @@ class Results:
                         continue
                     fit = goodness_of_fit(channel.mechanism, one.tally(channel.key))
                     channels.append({"round": one.round.number, "channel": channel.key} | fit.to_dict())
+                if one.round.block > 1 and one.round.answers == 1 and one.round.form is None:
+                    fit = balance(channel_sizes(one), one.round.shares[: one.round.block])
+                    channels.append({"round": one.round.number, "channel": "all channels"} | fit.to_dict())
             alarm = any(one["alarm"] for one in channels)
             return {"withheld": False, "alarm": alarm, "channels": channels, "n": n}
 
@@ -207,6 +210,12 @@ class Results:
                 self._kept[key] = found
             kept: Found = self._kept[key]
             return kept
+
+
+def channel_sizes(one: Answered) -> list[int]:
+    """Return how many reports each channel of a round has, in all public groups together: chance decides in each."""
+    sizes = [one.tallies[channel.key].n for channel in one.round.channels]
+    return [sum(sizes[place :: one.round.block]) for place in range(one.round.block)]
 
 
 def group_sizes(found: Sequence[Answered]) -> dict[Any, int]:

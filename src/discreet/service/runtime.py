@@ -15,7 +15,9 @@ from discreet.service.campaigns import Campaigns
 from discreet.service.connections import STATE, Connections
 from discreet.service.events import Changes
 from discreet.service.health import Health
+from discreet.service.listed import Listed
 from discreet.service.metrics import Board, Metrics, Sample
+from discreet.service.oidc import Provider
 from discreet.service.results import Results
 from discreet.service.settings import Settings
 from discreet.service.store import Store
@@ -35,7 +37,8 @@ class Service:
         self.writer = Writer(store, settings, self.metrics, self.round_is_full)
         self.changes = Changes(lambda: self.store.versions(settings.today()), settings.look_seconds)
         self.health, self.board = Health(store, self.writer), Board(settings.metrics_folder)
-        self.connections = Connections(settings)
+        self.connections, self.listed = Connections(settings), Listed(store)
+        self.provider = Provider(settings) if settings.oidc_issuer else None
         self._background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="discreet-rounds")
         self._closing: set[bytes] = set()
         self._lock = threading.Lock()

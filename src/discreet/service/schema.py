@@ -123,6 +123,18 @@ tokens = Table(
     Column("role", String(8), nullable=False),
     Column("expires", Date),
     Column("campaign", LargeBinary(16)),
+    Column("account", String(16)),
+)
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", String(8), nullable=False),
+    Column("invited", Text, nullable=False, unique=True),
+    Column("subject", Text, unique=True),
+    Column("created", Date, nullable=False),
 )
 
 audit = Table(

@@ -32,7 +32,20 @@ def app_from_environment() -> FastAPI:
         configuration = read_configuration(environment=os.environ)
     else:
         raise DiscreetError("DISCREET_DATABASE must be set to a file or a postgresql:// address")
-    return create_app(Store(configuration.database), configuration.settings)
+    return create_app(open_store(configuration), configuration.settings)
+
+
+def open_store(configuration: Configuration) -> Store:
+    """Open the database of a configuration, with its limits."""
+    settings = configuration.settings
+    return Store(
+        configuration.database,
+        lock_seconds=settings.lock_seconds,
+        statement_seconds=settings.statement_seconds,
+        pool_seconds=settings.pool_seconds,
+        connect_seconds=settings.connect_seconds,
+        pool_size=settings.pool_size,
+    )
 
 
 def serve(configuration: Configuration) -> None:

@@ -3,7 +3,7 @@
 import datetime
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from discreet.errors import DiscreetError
@@ -82,6 +82,17 @@ class Settings:
         How often dates and targets are checked.
     look_seconds : float
         How often open pages of the dashboard hear of changes.
+    lock_seconds, pool_seconds : float
+        How long to wait for another writer of the database, and for a free connection to it (429).
+    statement_seconds, connect_seconds : float
+        How long PostgreSQL may take for one statement, and to accept a connection (429).
+    pool_size : int
+        Connections to the database per process; zero means 15 to PostgreSQL and 40 to SQLite.
+    oidc_issuer, oidc_client_id, oidc_client_secret, oidc_name : str
+        The OpenID provider at which administrators may sign in, as whom the collector is known there, and what the
+        button says. Without an issuer there is no such button.
+    public_url : str
+        The address under which browsers reach the collector, which the provider must know; with ``root_path``.
     """
 
     max_body: int = 4 << 20
@@ -104,6 +115,16 @@ class Settings:
     retention_days: int = 0
     tick_seconds: float = 10.0
     look_seconds: float = 2.0
+    lock_seconds: float = 5.0
+    pool_seconds: float = 5.0
+    statement_seconds: float = 10.0
+    connect_seconds: float = 5.0
+    pool_size: int = 0
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = field(default="", repr=False)
+    oidc_name: str = "single sign-on"
+    public_url: str = ""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"(/[A-Za-z0-9._~-]+)*", self.root_path):
@@ -111,6 +132,27 @@ class Settings:
                 f"root_path must be a path such as /survey, without a slash at its end, not {self.root_path!r}"
             )
 
+        for name in ("lock_seconds", "pool_seconds", "statement_seconds", "connect_seconds"):
+            if not 0.1 <= getattr(self, name) <= 3600:
+                raise DiscreetError(f"{name} must be between 0.1 and 3600, not {getattr(self, name):g}")
+        if not 0 <= self.pool_size <= 1000:
+            raise DiscreetError(f"pool_size must be between 0 and 1000, not {self.pool_size}")
+
+        if self.oidc_issuer:
+            _check_addresses(self)
+
     def day(self, zone: str) -> datetime.date:
         """Return the current day in a time zone."""
         return self.today() if zone == "UTC" else self.today(zone)
+
+
+def _check_addresses(settings: Settings) -> None:
+    """Refuse a provider that cannot work: a code that travels without TLS is anybody's."""
+    for name in ("oidc_issuer", "public_url"):
+        url = getattr(settings, name)
+        if not re.fullmatch(r"https://[^\s?#]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/[^\s?#]*)?", url):
+            raise DiscreetError(f"{name} must be an https:// address to sign in through a provider, not {url!r}")
+    if settings.public_url.endswith("/"):
+        raise DiscreetError(f"public_url must not end with a slash, but is {settings.public_url!r}")
+    if not settings.oidc_client_id:
+        raise DiscreetError("oidc_client_id must be the name under which the provider knows this collector")

@@ -70,10 +70,12 @@ class Tokens(Database):
         role: str = "owner",
         expires: datetime.date | None = None,
         campaign: bytes | None = None,
+        account: str | None = None,
     ) -> str:
         """Make a bearer token for administration; only its hash is stored, so it cannot be shown again.
 
-        A token holds 256 random bits, so a fast hash of it is safe.
+        A token holds 256 random bits, so a fast hash of it is safe. One that a person got by signing in belongs to
+        their ``account``.
         """
         if role not in ROLES:
             raise DiscreetError(f"role must be {listed(ROLES)}, not {role!r}")
@@ -82,7 +84,8 @@ class Tokens(Database):
         identifier, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         values = {"id": identifier, "name": name, "hash": _hash(secret), "created": today}
         with self.write() as connection:
-            connection.execute(sa.insert(schema.tokens).values(**values, role=role, expires=expires, campaign=campaign))
+            bound = {"campaign": campaign, "account": account}
+            connection.execute(sa.insert(schema.tokens).values(**values, role=role, expires=expires, **bound))
         return f"dct-{identifier}-{secret}"
 
     def administrator(self, token: str, today: datetime.date) -> Administrator | None:
@@ -101,10 +104,11 @@ class Tokens(Database):
         return Administrator(identifier, row["name"], row["role"], campaign)
 
     def tokens(self) -> list[dict[str, Any]]:
-        """Return all tokens without their hashes, in the order of the names."""
-        columns = [column for column in schema.tokens.c if column.name != "hash"]
+        """Return all tokens that were made by hand, without their hashes, in the order of the names."""
+        columns = [column for column in schema.tokens.c if column.name not in ("hash", "account")]
+        query = sa.select(*columns).where(schema.tokens.c.account.is_(None))
         with self.read() as connection:
-            rows = connection.execute(sa.select(*columns).order_by(schema.tokens.c.name, schema.tokens.c.id))
+            rows = connection.execute(query.order_by(schema.tokens.c.name, schema.tokens.c.id))
             return [dict(row) for row in rows.mappings()]
 
     def token_named(self, name: str) -> dict[str, Any]:

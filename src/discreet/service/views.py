@@ -175,4 +175,4 @@ def people(store: Store, today: datetime.date) -> dict[str, Any]:
         bound = {"campaign": campaign, "title": titles.get(campaign or "", "a deleted campaign")}
         tokens.append({**row, **bound, "about": about, "is_over": is_over})
     entries = [one | {"title": titles.get(one["campaign"] or "", "")} for one in store.audit(MOST_ENTRIES)]
-    return {"tokens": tokens, "entries": entries}
+    return {"tokens": tokens, "entries": entries, "accounts": store.accounts()}

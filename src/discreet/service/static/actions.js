@@ -1,6 +1,7 @@
 // What an administrator does with a campaign, each behind a button with `data-action`.
 import { copyable, field, openDialog } from "./dialog.js";
 import { el, rooted } from "./dom.js";
+import { pause } from "./events.js";
 import { call, checked, post, send } from "./session.js";
 
 /** @typedef {{ id: string, title: string, link: string, closes: string, groups: any[] | null }} Campaign */
@@ -56,7 +57,8 @@ export const ACTIONS = {
       yes: "Delete for good", no: "Cancel", isFinal: true,
       act: async () => {
         if (typed.value.trim() !== title.trim()) throw new Error("This is not the title of the campaign.");
-        await checked(send("DELETE", `/api/campaigns/${id}`));
+        pause(true);
+        await checked(send("DELETE", `/api/campaigns/${id}`)).finally(() => setTimeout(() => pause(false), 10000));
         location.assign(rooted("/"));
       },
     });
@@ -118,7 +120,7 @@ export const ACTIONS = {
 
   person(_, done) {
     const [who, name] = field("Name", { maxlength: 200, required: "" });
-    const roles = el("select", { id: "dialog-role" }, ...["viewer", "editor", "owner"].map((one) => el("option", { value: one }, one)));
+    const roles = roleList();
     const [until, day] = field("Last day (optional)", { id: "dialog-day", type: "date", min: today() });
     openDialog("New administrator", [who, el("div", {}, el("label", { for: "dialog-role" }, "Role"), roles), until], {
       yes: "Make a token", no: "Cancel",
@@ -129,6 +131,24 @@ export const ACTIONS = {
       },
     });
   },
+
+  account(_, done) {
+    const [who, name] = field("Name", { maxlength: 200, required: "" });
+    const [row, invited] = field("E-mail address, or the provider’s subject", { id: "dialog-invited", maxlength: 200, required: "", spellcheck: "false", autocomplete: "off" });
+    const roles = roleList();
+    openDialog("Invite somebody", [who, row, el("div", {}, el("label", { for: "dialog-role" }, "Role"), roles)], {
+      yes: "Invite", no: "Cancel",
+      act: async () => {
+        await checked(post("/api/accounts", { name: name.value, invited: invited.value, role: roles.value }));
+        await done();
+      },
+    });
+  },
+
+  uninvite: ({ id, name }, done) => confirmed(`Delete the account of ${name}?`, "Whoever is signed in with it no longer is.", "Delete it", async () => {
+    await checked(send("DELETE", `/api/accounts/${id}`));
+    await done();
+  }),
 
   rotate: ({ id, name }, done) => confirmed(`Replace the token of ${name}?`, "The old one stops working at once.", "Replace it", async () => {
     const made = await (await checked(post(`/api/tokens/${id}/rotate`, {}))).json();
@@ -141,6 +161,8 @@ export const ACTIONS = {
     await done();
   }),
 };
+
+const roleList = () => el("select", { id: "dialog-role" }, ...["viewer", "editor", "owner"].map((one) => el("option", { value: one }, one)));
 
 function showToken(/** @type {string} */ name, /** @type {string} */ token) {
   openDialog(`The token of ${name}`, [say("It is not shown again. This link signs in with it:"), copyable(whole(`/#token=${token}`), "Link that signs in")]);

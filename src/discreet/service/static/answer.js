@@ -9,6 +9,7 @@ import { fieldFor } from "./fields.js";
 import { startFrame } from "./framed.js";
 import { startKiosk } from "./kiosk.js";
 import { blockFields, partWords } from "./questions.js";
+import { Refusal, why } from "./reasons.js";
 import { asking, channelsFor, identity, inOrder, ratioOf, verified } from "./round.js";
 import { send } from "./sending.js";
 import { chooseLanguage, say } from "./words.js";
@@ -55,7 +56,7 @@ function refuse(error) {
   status.hidden = false;
   status.classList.add("refused");
   $("form").hidden = $("could").hidden = true;
-  status.textContent = say(error instanceof PrivacyError ? "refuses" : "not-now", { why: error.message });
+  status.textContent = say(error instanceof PrivacyError || error instanceof Refusal ? "refuses" : "not-now", { why: why(error) });
 }
 
 // -- the question -----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // What is asked, and whether it is what the link was made for. The link's pin follows the #, which browsers do not send.
-import { PrivacyError } from "./client/index.js";
 import { $, el } from "./dom.js";
+import { Refusal } from "./reasons.js";
 import { chooseLanguage, parts, say } from "./words.js";
 
 /** The path of the collector, which need not be at the root of its host. */
@@ -45,10 +45,10 @@ export async function checkPin(hash, number, history) {
   const text = new URLSearchParams(location.hash.slice(1)).get("round");
   if (text === null) return { pinned: null };
   const [, first, expected] = PIN.exec(text) ?? [];
-  if (!expected) throw new PrivacyError(say("damaged"));
+  if (!expected) throw new Refusal(say("damaged"));
   const pinned = Number(first);
   if (number === pinned && hash === expected) return { pinned };
-  const differs = new PrivacyError(say("swapped", { pinned, expected: short(expected), round: number, hash: short(hash) }));
+  const differs = new Refusal(say("swapped", { pinned, expected: short(expected), round: number, hash: short(hash) }));
   if (number <= pinned) throw differs;
   const listed = await history();
   const isListed = (/** @type {number} */ round, /** @type {string} */ sha256) => listed.some((one) => one.round === round && one.sha256 === sha256);

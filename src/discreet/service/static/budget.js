@@ -1,8 +1,9 @@
 // The owner's budget: what was spent on this device, the limit, and what happens where a question asks for more.
-import { Ledger, PrivacyError, Ratio } from "./client/index.js";
+import { Ledger, Ratio } from "./client/index.js";
 import { $, el, number, percent } from "./dom.js";
 import { isKiosk, storage } from "./kiosk.js";
 import { sure } from "./odds.js";
+import { Refusal } from "./reasons.js";
 import { say } from "./words.js";
 
 /** What a device allows in all until its owner says otherwise; the collector's form warns above it. */
@@ -48,7 +49,7 @@ export async function withinLimit(ledger, ratio) {
   const total = entries.reduce((sum, entry) => sum.times(Ratio.parse(entry.ratio)), ratio);
   if (total.within(Ratio.decimal(limit))) return;
   const wanted = Math.ceil(10 * total.epsilon) / 10;
-  if (wanted > HIGHEST) throw new PrivacyError(say("no-protection", { total: number(total.epsilon) }));
+  if (wanted > HIGHEST) throw new Refusal(say("no-protection", { total: number(total.epsilon) }));
   const words = [
     [say("raise-why", { limit: number(limit) }), entries.length ? say("raise-earlier", { spent: number(spent) }) : "", say("raise-cost", { cost: number(ratio.epsilon) })].filter(Boolean).join(" "),
     say("raise-means", { sure: percent(sure(ratio)) }),

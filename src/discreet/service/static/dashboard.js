@@ -3,7 +3,7 @@ import { ACTIONS, download } from "./actions.js";
 import { copy } from "./dialog.js";
 import { $, rooted } from "./dom.js";
 import { follow } from "./events.js";
-import { call, checked, showSignOut, signIn, isSignedIn } from "./session.js";
+import { call, checked, signedIn, isSignedIn } from "./session.js";
 import "./tips.js";
 
 const live = $("live");
@@ -17,13 +17,19 @@ async function refresh() {
     if (response.status === 401) {
       live.replaceChildren();
       last = "";
-      await signIn(isSignedIn() ? "This token is not valid." : "");
+      await signedIn();
       return refresh();
+    }
+    if (response.status === 403) {
+      live.replaceChildren();
+      last = "";
+      $("forbidden").textContent = (await response.json()).error;
+      $("forbidden").hidden = false;
+      return;
     }
     show(await (await checked(response)).text());
     if (isLate) $("live-status").textContent = "";
     isLate = false;
-    showSignOut();
   } catch (error) {
     isLate = true;
     $("live-status").textContent = `Not up to date: ${/** @type {Error} */ (error).message}. Trying again …`;
@@ -70,4 +76,5 @@ live.addEventListener("click", async (event) => {
   }
 });
 
+if (isSignedIn()) signedIn();
 refresh().then(() => "still" in live.dataset || follow(source, refresh));

@@ -1,6 +1,6 @@
 // The form that edits a campaign, or starts a copy of it.
 import { $, rooted } from "./dom.js";
-import { call, checked, send, showSignOut, signedIn } from "./session.js";
+import { call, checked, send, withRole } from "./session.js";
 import { fillZones } from "./zones.js";
 
 const form = $("edit");
@@ -10,8 +10,7 @@ const TEXTS = ["title", "question", "unit", "consent", "contact", "language"];
 let plan = null;
 
 async function begin() {
-  await signedIn();
-  showSignOut();
+  await withRole("editor");
   try {
     const found = await (await checked(call(`/api/campaigns/${id}/progress`))).json();
     plan = found.plan;

@@ -3,6 +3,10 @@ import { call } from "./session.js";
 
 const AGAIN_SECONDS = 3;
 const LOST_SECONDS = 60;
+let isPaused = false;
+
+/** Hear nothing for a while: a page that deletes its campaign need not be told that it is gone. @param {boolean} wanted */
+export const pause = (wanted) => (isPaused = wanted);
 
 /**
  * Call `changed` whenever the server says so, and after every interruption; for as long as the page is open.
@@ -13,17 +17,17 @@ export async function follow(source, changed) {
     const stop = new AbortController();
     try {
       const response = await call(`${source}/events`, { signal: stop.signal });
-      if ([403, 404].includes(response.status)) return changed(); // which says why
+      if ([403, 404].includes(response.status)) return isPaused ? undefined : changed(); // which says why
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
       for await (const text of heard(response.body.pipeThrough(new TextDecoderStream()).getReader(), stop)) {
-        if (text.includes("event: changed")) await changed();
+        if (text.includes("event: changed") && !isPaused) await changed();
       }
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 1000 * AGAIN_SECONDS));
     }
     stop.abort();
-    if (!document.hidden) await changed();
-    else await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+    if (document.hidden) await new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+    else if (!isPaused) await changed();
   }
 }
 

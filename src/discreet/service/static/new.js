@@ -1,7 +1,7 @@
 // The form for a new campaign. After every change it asks the collector what error to expect.
 import { listed, preview, startBuilder } from "./builder.js";
 import { $, rooted } from "./dom.js";
-import { post, showSignOut, signedIn } from "./session.js";
+import { post, withRole } from "./session.js";
 import { fillZones } from "./zones.js";
 import "./tips.js";
 
@@ -73,10 +73,9 @@ form.addEventListener("submit", async (event) => {
 
 async function begin() {
   $("sides").hidden = true;
-  await signedIn();
+  await withRole("editor");
   $("sides").hidden = false;
   fillZones();
-  showSignOut();
   changed();
 }
 

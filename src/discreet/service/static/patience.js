@@ -1,5 +1,6 @@
 // Requests that wait: when many people answer at once, or the network is down for a moment, the page tries again by
 // itself and says so.
+import { PageError } from "./reasons.js";
 import { say as worded } from "./words.js";
 
 const BUSY = [429, 502, 503, 504];
@@ -17,7 +18,7 @@ const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, mil
 export async function patiently(path, options, say) {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(path, { credentials: "omit", ...options }).catch(() => null);
-    if (attempt === MOST_ATTEMPTS && !response) throw new Error(worded("unreachable"));
+    if (attempt === MOST_ATTEMPTS && !response) throw new PageError(worded("unreachable"));
     if (attempt === MOST_ATTEMPTS || (response && !BUSY.includes(response.status))) {
       if (attempt > 1) say("");
       return /** @type {Response} */ (response);

@@ -6,6 +6,7 @@ import { $ } from "./dom.js";
 import { isKiosk, storage } from "./kiosk.js";
 import { patiently } from "./patience.js";
 import { block } from "./questions.js";
+import { CollectorError, PageError } from "./reasons.js";
 import { say } from "./words.js";
 
 const HEXADECIMAL = /^[0-9a-f]{32}$/;
@@ -16,7 +17,7 @@ async function json(path, body) {
   const before = $("status").textContent;
   const response = await patiently(`${root}api/campaigns/${path}`, options, (sentence) => ($("status").textContent = sentence || before));
   if (response.ok) return response.json();
-  throw new Error((await response.json().catch(() => ({}))).error ?? say("status", { status: response.status }));
+  throw new CollectorError((await response.json().catch(() => ({}))).error ?? "no reason", response.status);
 }
 
 /**
@@ -32,7 +33,7 @@ export async function asking(campaign, wantsId) {
 
 /** Verify a round, and compare it with the link; `hash` is that of its text. @param {string} campaign @param {string | null} text */
 export async function verified(campaign, text) {
-  if (text === null) throw new Error(say("no-round"));
+  if (text === null) throw new PageError(say("no-round"));
   const hash = hex(await sha256(utf8(text)));
   const round = await Round.read(text, { campaign });
   const { pinned } = await checkPin(hash, round.number, async () => (await json(`${campaign}/rounds`)).rounds);
@@ -54,7 +55,7 @@ export async function identity(round, offered) {
   const key = keyOf(round.campaign, round.number);
   const ticket = new URLSearchParams(location.hash.slice(1)).get("ticket");
   if (round.admission === "invited") {
-    if (!HEXADECIMAL.test(ticket ?? "")) throw new Error(say("invited-only"));
+    if (!HEXADECIMAL.test(ticket ?? "")) throw new PageError(say("invited-only"));
     return { sent: unhex(ticket), known: await ticketId(unhex(round.campaign), unhex(ticket)) };
   }
   let text = storage.get(key);

@@ -6,6 +6,7 @@ import { $ } from "./dom.js";
 import { tellSent } from "./framed.js";
 import { endKiosk, isKiosk } from "./kiosk.js";
 import { patiently } from "./patience.js";
+import { CollectorError, why } from "./reasons.js";
 import { forgetIdentity } from "./round.js";
 import { say } from "./words.js";
 
@@ -25,7 +26,7 @@ export async function send(device, round, kept) {
   try {
     const response = await patiently(`${root}api/reports`, { method: "POST", headers: { "content-type": MEDIA_TYPE }, body }, wait);
     const found = await response.json().catch(() => ({}));
-    if (!response.ok) throw new Error(found.error ?? `status ${response.status}`);
+    if (!response.ok) throw new CollectorError(found.error ?? "no reason", response.status);
     const status = found.statuses[0]?.status ?? "accepted";
     await device.acknowledge(campaign);
     forgetIdentity(campaign, kept.round);
@@ -34,7 +35,7 @@ export async function send(device, round, kept) {
     endKiosk();
   } catch (error) {
     $("send").disabled = false;
-    $("send-error").textContent = say(isKiosk ? "not-arrived-kiosk" : "not-arrived", { why: /** @type {Error} */ (error).message });
+    $("send-error").textContent = say(isKiosk ? "not-arrived-kiosk" : "not-arrived", { why: why(error) });
   }
 }
 
@@ -44,6 +45,6 @@ function show(status, isFirst, admission, bytes) {
   $("status").hidden = true;
   $("send-row").hidden = $("will-plain").hidden = true;
   $("will-title").textContent = say(isCounted ? "was-sent" : "not-counted");
-  $("sent").textContent = elsewhere ? say(admission === "invited" ? "used-elsewhere" : "counted-elsewhere") : say(SAID[status] ?? "refused", { status });
+  $("sent").textContent = elsewhere ? say(admission === "invited" ? "used-elsewhere" : "counted-elsewhere") : SAID[status] ? say(SAID[status]) : say("refused", { status: say(`status-${status}`) });
   $("left-behind").textContent = `${say("left", { n: bytes })} ${say(isKiosk ? "kept-nothing" : "kept-cost")}`;
 }

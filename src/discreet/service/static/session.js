@@ -1,7 +1,9 @@
 // The administrator's token: in this tab's sessionStorage and not in a cookie, so that no other site can use it.
 import { $, rooted } from "./dom.js";
+import { goToProvider } from "./provider.js";
 
 const KEY = "discreet token";
+const ROLES = ["viewer", "editor", "owner"]; // each may do what those before it may
 
 /** The token may be part of the link, after the #, which browsers do not send. */
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
@@ -9,6 +11,9 @@ if (given) {
   sessionStorage.setItem(KEY, given);
   history.replaceState(null, "", location.pathname + location.search);
 }
+
+/** @param {string} token */
+export const keepToken = (token) => sessionStorage.setItem(KEY, token);
 
 export const isSignedIn = () => sessionStorage.getItem(KEY) !== null;
 
@@ -33,24 +38,54 @@ export async function checked(promise) {
   return response;
 }
 
-/** Wait until somebody with a valid token is here; return who. */
-export async function signedIn() {
+/** @type {Promise<any> | null} */
+let signing = null;
+
+/** Wait until somebody with a valid token is here, and show them what they may use; return who. They are asked once. */
+export function signedIn() {
+  signing ??= recognised().finally(() => (signing = null));
+  return signing;
+}
+
+async function recognised() {
   for (;;) {
     const response = await call("/api/me");
-    if (response.status !== 401) return response.json();
+    if (response.status !== 401) return shownTo(await (await checked(response)).json());
     await signIn(isSignedIn() ? "This token is not valid." : "");
   }
 }
 
-/** Ask for the token. @param {string} [sentence] @returns {Promise<void>} resolves when one is entered */
-export function signIn(sentence = "") {
+/** Whether somebody may do what a role may; a token for one campaign's results may do nothing else. */
+const may = (/** @type {any} */ who, /** @type {string} */ role) => who.campaign === null && ROLES.indexOf(who.role) >= ROLES.indexOf(role);
+
+/** Show the links that somebody may use, and no others. @param {{ role: string, campaign: string | null }} who */
+function shownTo(who) {
+  document.querySelectorAll("[data-role]").forEach((part) => (part.hidden = !may(who, part.dataset.role)));
+  showSignOut();
+  return who;
+}
+
+/** Wait until somebody is here who has a role; tell others why they see nothing. @param {string} role */
+export async function withRole(role) {
+  const who = await signedIn();
+  if (may(who, role)) return;
+  $("forbidden").textContent = `This needs the role ${role}, but ${who.name} has the role ${who.role}.`;
+  $("forbidden").hidden = false;
+  await new Promise(() => {}); // for as long as the page is open
+}
+
+/** Ask for the token. @param {string} sentence @returns {Promise<void>} resolves when one is entered */
+function signIn(sentence) {
   const form = $("signin");
   form.hidden = false;
   $("signout").hidden = true;
+  document.querySelectorAll("[data-role]").forEach((part) => (part.hidden = true));
   $("signin-error").textContent = sentence;
   $("token").value = "";
   $("token").focus();
   sessionStorage.removeItem(KEY);
+  const provider = $("provider");
+  if (provider) provider.onclick = () => goToProvider((path) => checked(call(path))).catch((error) => ($("signin-error").textContent = error.message));
   return new Promise((resolve) => {
     form.onsubmit = (event) => {
       event.preventDefault();
@@ -61,11 +96,11 @@ export function signIn(sentence = "") {
   });
 }
 
-export function showSignOut() {
+function showSignOut() {
   const button = $("signout");
-  if (!button || !isSignedIn()) return;
   button.hidden = false;
-  button.onclick = () => {
+  button.onclick = async () => {
+    await post("/api/signout", {}).catch(() => {}); // a token from a provider ends here; others are only forgotten
     sessionStorage.removeItem(KEY);
     location.assign(rooted("/"));
   };

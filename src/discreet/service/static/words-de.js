@@ -124,5 +124,21 @@ export default {
   "used-elsewhere": "Diese Einladung wurde schon benutzt, vielleicht auf einem anderen Gerät. Es zählt die zuerst gesendete Antwort, diese nicht.",
   "counted-elsewhere": "Unter derselben Kennung wurde schon eine andere Meldung gezählt; diese zählt nicht.",
   "agree": "Ich habe das gelesen und stimme zu.",
-  "contact": "Fragen? {contact}"
+  "contact": "Fragen? {contact}",
+  "technical": "Für jemanden, der Ihnen hilft",
+  "error-answered": "diese Frage wurde auf diesem Gerät schon beantwortet; sie wird einmal beantwortet",
+  "error-charged": "unter dieser Kennung gibt es schon eine Antwort; niemand antwortet zweimal unter einer Kennung",
+  "error-claim": "sie würde mehr verraten (ε = {epsilon}), als der Sammler angibt ({claimed})",
+  "error-group": "Ihre Einladung gilt für eine Gruppe, die es bei dieser Frage nicht gibt; bitten Sie um eine neue",
+  "error-insecure": "diesem Browser fehlt, was Ihre Antwort schützt; öffnen Sie die Seite über https oder in einem neueren Browser",
+  "error-ledger": "die Liste dessen, was auf diesem Gerät verbraucht wurde, ist beschädigt; Ihre Grenze kann nicht eingehalten werden",
+  "error-limit": "Ihre Summe wäre ε = {epsilon} und läge über Ihrer Grenze von {limit}",
+  "error-lost": "auf diesem Gerät entstand eine Antwort, die vor dem Senden verloren ging; eine zweite würde mehr verraten",
+  "error-unprotected": "manche Antworten würden durch das, was gesendet wird, verraten",
+  "error-unreadable": "was der Sammler geschickt hat, ist nicht lesbar: beschädigt oder für eine neuere Seite gemacht",
+  "error-page": "auf dieser Seite ist etwas schiefgegangen; laden Sie sie neu",
+  "status-invalid": "es ist keine Meldung zu dieser Frage",
+  "status-unassigned": "sie gehört zu einem anderen Teil der Frage",
+  "status-uninvited": "ihre Kennung ist hier nicht bekannt oder abgelaufen; laden Sie die Seite neu",
+  "status-spent": "die Einladung wurde in einer früheren Runde benutzt"
 }

@@ -96,5 +96,20 @@ export default {
   "no-protection": "it would bring your total to ε = {total}, which protects nothing",
   "used-elsewhere": "This invitation was used before, perhaps on another device. The answer that was sent first counts; this one does not.",
   "counted-elsewhere": "Another report was counted under the same id before, so this one does not count.",
-  "contact": "Questions? {contact}"
+  "contact": "Questions? {contact}",
+  "error-answered": "this question was answered before on this device; it is answered once",
+  "error-charged": "an answer under this id was made before; nobody answers twice under one id",
+  "error-claim": "it would reveal more (ε = {epsilon}) than the collector claims ({claimed})",
+  "error-group": "your invitation was made for a group that this question does not have; ask for a new one",
+  "error-insecure": "this browser lacks what protects your answer; open the page over https, or in a newer browser",
+  "error-ledger": "the list of what was spent on this device is damaged, so your limit cannot be kept",
+  "error-limit": "your total would be ε = {epsilon}, above your limit of {limit}",
+  "error-lost": "an answer was made on this device and lost before it could be sent; a second one would reveal more",
+  "error-unprotected": "some answers would be given away by what is sent",
+  "error-unreadable": "what the collector sent cannot be read; it is damaged, or made for a newer page",
+  "error-page": "something went wrong on this page; reload it",
+  "status-invalid": "it is no report of this question",
+  "status-unassigned": "it belongs to another part of the question",
+  "status-uninvited": "its id is not known here, or has expired; reload the page",
+  "status-spent": "the invitation was used in an earlier round"
 }

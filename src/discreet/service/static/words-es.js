@@ -124,5 +124,21 @@ export default {
   "used-elsewhere": "Esta invitación ya se usó, quizá en otro dispositivo. Cuenta la respuesta que se envió primero; esta no.",
   "counted-elsewhere": "Ya se contó otro informe con el mismo identificador, así que este no cuenta.",
   "agree": "He leído esto y estoy de acuerdo.",
-  "contact": "¿Preguntas? {contact}"
+  "contact": "¿Preguntas? {contact}",
+  "technical": "Para quien le ayude",
+  "error-answered": "esta pregunta ya se respondió en este dispositivo; se responde una sola vez",
+  "error-charged": "ya hay una respuesta con este identificador; nadie responde dos veces con el mismo",
+  "error-claim": "revelaría más (ε = {epsilon}) de lo que declara el recolector ({claimed})",
+  "error-group": "su invitación es para un grupo que esta pregunta no tiene; pida otra",
+  "error-insecure": "a este navegador le falta lo que protege su respuesta; abra la página con https o en un navegador más reciente",
+  "error-ledger": "la lista de lo gastado en este dispositivo está dañada y no se puede respetar su límite",
+  "error-limit": "su total sería ε = {epsilon}, por encima de su límite de {limit}",
+  "error-lost": "en este dispositivo se preparó una respuesta que se perdió antes de enviarse; una segunda revelaría más",
+  "error-unprotected": "lo que se envía delataría algunas respuestas",
+  "error-unreadable": "lo que envió el recolector no se puede leer: está dañado o es para una página más reciente",
+  "error-page": "algo falló en esta página; vuelva a cargarla",
+  "status-invalid": "no es un informe de esta pregunta",
+  "status-unassigned": "pertenece a otra parte de la pregunta",
+  "status-uninvited": "su identificador no se conoce aquí o ha caducado; vuelva a cargar la página",
+  "status-spent": "la invitación se usó en una ronda anterior"
 }

@@ -124,5 +124,21 @@ export default {
   "used-elsewhere": "Cette invitation a déjà servi, peut-être sur un autre appareil. La première réponse envoyée compte ; celle-ci ne compte pas.",
   "counted-elsewhere": "Un autre rapport a déjà été compté sous le même identifiant ; celui-ci ne compte donc pas.",
   "agree": "J’ai lu ceci et je suis d’accord.",
-  "contact": "Des questions ? {contact}"
+  "contact": "Des questions ? {contact}",
+  "technical": "Pour la personne qui vous aide",
+  "error-answered": "cette question a déjà reçu une réponse sur cet appareil ; on y répond une seule fois",
+  "error-charged": "une réponse existe déjà sous cet identifiant ; personne ne répond deux fois sous le même",
+  "error-claim": "elle révélerait plus (ε = {epsilon}) que ce que le collecteur annonce ({claimed})",
+  "error-group": "votre invitation vaut pour un groupe que cette question n’a pas ; demandez-en une nouvelle",
+  "error-insecure": "il manque à ce navigateur ce qui protège votre réponse ; ouvrez la page en https ou dans un navigateur plus récent",
+  "error-ledger": "la liste de ce qui a été dépensé sur cet appareil est abîmée ; votre limite ne peut pas être respectée",
+  "error-limit": "votre total serait ε = {epsilon}, au-dessus de votre limite de {limit}",
+  "error-lost": "une réponse a été préparée sur cet appareil et perdue avant l’envoi ; une seconde révélerait davantage",
+  "error-unprotected": "ce qui est envoyé trahirait certaines réponses",
+  "error-unreadable": "ce que le collecteur a envoyé est illisible : abîmé, ou fait pour une page plus récente",
+  "error-page": "une erreur s’est produite sur cette page ; rechargez-la",
+  "status-invalid": "ce n’est pas un rapport de cette question",
+  "status-unassigned": "il appartient à une autre partie de la question",
+  "status-uninvited": "son identifiant est inconnu ici ou a expiré ; rechargez la page",
+  "status-spent": "l’invitation a servi dans une manche précédente"
 }
