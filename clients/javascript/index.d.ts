@@ -1,5 +1,10 @@
 /** Base of every error of discreet: one sentence that names the field, the value and what is allowed. */
-export class DiscreetError extends Error {}
+export class DiscreetError extends Error {
+  /** What it is about, for programs that say it in other words: answered, charged, claim, group, insecure, ledger, limit, lost, unprotected, or "". */
+  readonly code: string;
+  /** The numbers of the sentence. */
+  readonly values: Record<string, number>;
+}
 /** A value that the declared domain does not hold. */
 export class DomainError extends DiscreetError {}
 /** A mechanism that exceeds its claim, or an answer that exceeds its owner's limit. */

@@ -18,7 +18,7 @@ export function ratioOf(columns) {
   return largest(
     columns.map((column) => {
       const [low, high] = extremes(column);
-      if (low < 1) throw new PrivacyError("every report must have a weight of at least 1 for every input");
+      if (low < 1) throw new PrivacyError("every report must have a weight of at least 1 for every input", "unprotected");
       return [high, low];
     }),
   );
@@ -200,7 +200,7 @@ export class Ranged extends Mechanism {
         const weight = isInside || !this.isSilent ? BigInt(draw[y]) << 16n : 1n;
         const [a, b, other] = [inside * low, inside * high, outside * weight];
         const least = a < other ? a : other;
-        if (!least) throw new PrivacyError(`${this.name} has a report that some people can never send`);
+        if (!least) throw new PrivacyError(`${this.name} has a report that some people can never send`, "unprotected");
         yield /** @type {[bigint, bigint]} */ ([b > other ? b : other, least]);
       }
     }

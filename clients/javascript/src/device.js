@@ -39,7 +39,8 @@ export class Device {
     return this.ledger.transact(async ({ entries, charge, keep }) => {
       const before = entries.find((entry) => campaignOf(entry) === round.campaign);
       if (before?.kept && before.task === task) return { ...told(before), isNew: false };
-      if (before) throw new PrivacyError(before.kept === undefined ? "an answer to this campaign was charged, and lost before it could be sent" : "this campaign was answered before; a campaign is answered once");
+      if (before?.kept === undefined && before) throw new PrivacyError("an answer to this campaign was charged, and lost before it could be sent", "lost");
+      if (before) throw new PrivacyError("this campaign was answered before; a campaign is answered once", "answered");
       const entry = await charge({ task, ...costOf(channels), mark: "", id: hex(known) });
       const inputs = channels.map((channel) => totalInput(channel, round.held(value)));
       const report = joined(lead, await packed(channels, inputs.map(({ input }) => input), known, entropy));

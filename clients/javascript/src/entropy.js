@@ -14,7 +14,7 @@ export const joined = (...parts) => Uint8Array.from(parts.flatMap((part) => [...
 export const sha256 = async (data) => new Uint8Array(await subtle().digest("SHA-256", data));
 
 function subtle() {
-  if (!globalThis.crypto?.subtle) throw new DiscreetError("WebCrypto is missing; a page needs https (or localhost)");
+  if (!globalThis.crypto?.subtle) throw new DiscreetError("WebCrypto is missing; a page needs https (or localhost)", "insecure");
   return crypto.subtle;
 }
 

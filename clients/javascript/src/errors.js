@@ -1,5 +1,16 @@
 /** Base of every error of discreet: one sentence that says what was wrong and what is allowed; never a person's value. */
 export class DiscreetError extends Error {
+  /**
+   * @param {string} message
+   * @param {string} [code] what it is about, for programs that say it in other words; "" for errors that only developers meet
+   * @param {Record<string, number>} [values] the numbers of the sentence
+   */
+  constructor(message, code = "", values = {}) {
+    super(message);
+    this.code = code;
+    this.values = values;
+  }
+
   get name() {
     return this.constructor.name;
   }

@@ -94,11 +94,11 @@ export class Ledger {
   /** @param {Book} book @param {Charge} charge */
   async #charge(book, { ratio, ...named }) {
     if (book.entries.some(({ id }) => id === named.id)) {
-      throw new PrivacyError("this report id was charged before; it never makes a second report");
+      throw new PrivacyError("this report id was charged before; it never makes a second report", "charged");
     }
     const total = spent(book.entries).times(ratio);
     if (!total.within(Ratio.decimal(book.limit))) {
-      throw new PrivacyError(`this answer would bring epsilon to ${total.epsilon}; the owner allows ${book.limit}`);
+      throw new PrivacyError(`this answer would bring epsilon to ${total.epsilon}; the owner allows ${book.limit}`, "limit", { epsilon: total.epsilon, limit: book.limit });
     }
     const entry = { ...named, ratio: `${ratio}`, epsilon: ratio.epsilon };
     await this.#write({ ...book, entries: [...book.entries, entry] });
@@ -142,7 +142,7 @@ export class Ledger {
     if (book?.secret && book.version === 2) book = { ...book, version: VERSION };
     const isSecret = book?.secret === undefined || /^[0-9a-f]{64}$/.test(book.secret);
     if (book?.version !== VERSION || !isLimit(book.limit) || !isSecret || !Array.isArray(book.entries) || !book.entries.every(isEntry)) {
-      throw new DiscreetError("the ledger here is damaged, or lacks its limit; a damaged ledger is never used");
+      throw new DiscreetError("the ledger here is damaged, or lacks its limit; a damaged ledger is never used", "ledger");
     }
     if (this.limit !== undefined && this.limit !== book.limit) {
       throw new DiscreetError(`limit must be ${book.limit}, which the ledger here was made with, not ${this.limit}; its owner can change it with changeLimit`);

@@ -46,7 +46,7 @@ export class Mechanism {
     const mechanism = await Mechanism.fromParsed(readDocument(text));
     const { ratio, epsilon } = mechanism.certificate;
     if (!ratio.within(limit)) {
-      throw new PrivacyError(`${mechanism.name} has epsilon ${epsilon}; the owner of this device allows ${limit}`);
+      throw new PrivacyError(`${mechanism.name} has epsilon ${epsilon}; the owner of this device allows ${limit}`, "limit", { epsilon, limit });
     }
     return mechanism;
   }
@@ -78,6 +78,8 @@ export class Mechanism {
       throw new PrivacyError(
         `${this.name} claims epsilon = ${this.epsilon} but its exact epsilon is ${ratio.epsilon}; ` +
           "a mechanism that exceeds its claim is never used",
+        "claim",
+        { epsilon: ratio.epsilon, claimed: this.epsilon },
       );
     }
   }

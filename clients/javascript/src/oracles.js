@@ -63,7 +63,7 @@ export class Unary extends BitVector {
     this.digits = fields.integer("digits", 1, 48);
     const one = 2 ** this.digits;
     if (!(this.hit > 0 && this.hit < TOTAL && this.ones > 0 && this.ones < one)) {
-      throw new PrivacyError("every bit must be randomised: none may have probability 0 or 1");
+      throw new PrivacyError("every bit must be randomised: none may have probability 0 or 1", "unprotected");
     }
     const [p, q, notP, notQ] = [this.hit, this.ones, TOTAL - this.hit, one - this.ones].map(BigInt);
     if (p * BigInt(one) <= q * BigInt(TOTAL)) throw new WireError("p must be above q, or the reports carry no information");

@@ -56,16 +56,16 @@ export class Round {
     const round = new Round({ campaign: named, admission, epsilon, ...(await readDocument(document)) });
     if (round.width !== announcement.width) throw new WireError(`width must be ${round.width} for these mechanisms, not ${announcement.width}`);
     for (const { mechanism } of round.channels) {
-      if (mechanism.epsilon > epsilon) throw new PrivacyError(`${mechanism.name} has epsilon ${mechanism.epsilon}; the campaign claims ${epsilon}`);
+      if (mechanism.epsilon > epsilon) throw new PrivacyError(`${mechanism.name} has epsilon ${mechanism.epsilon}; the campaign claims ${epsilon}`, "claim", { epsilon: mechanism.epsilon, claimed: epsilon });
     }
     for (const first of round.channels.keys()) {
       const ratio = round.ratio(first);
       if (ratio.n === ratio.d) throw new WireError("what one person answers reveals nothing, so it need not be asked");
       if (!ratio.within(epsilon)) {
-        throw new PrivacyError(`what one person answers has epsilon ${ratio.epsilon}; the campaign claims ${epsilon}`);
+        throw new PrivacyError(`what one person answers has epsilon ${ratio.epsilon}; the campaign claims ${epsilon}`, "claim", { epsilon: ratio.epsilon, claimed: epsilon });
       }
       if (!(limit === Infinity || ratio.within(typeof limit === "number" && limit >= 0 ? Ratio.decimal(limit) : NaN))) {
-        throw new PrivacyError(`the campaign asks for epsilon ${ratio.epsilon}; the owner of this device allows ${limit}`);
+        throw new PrivacyError(`the campaign asks for epsilon ${ratio.epsilon}; the owner of this device allows ${limit}`, "limit", { epsilon: ratio.epsilon, limit });
       }
     }
     return round;
@@ -95,7 +95,7 @@ export class Round {
     if (label === undefined && invited === null) throw new DiscreetError("the campaign asks by group: say which group the answer belongs to");
     const group = label === undefined ? /** @type {number} */ (invited) : this.by.encode(label);
     if (invited !== null && invited !== group) throw new DiscreetError("group must be the one of the invitation; leave it out");
-    if (group >= this.by.size) throw new DiscreetError("the invitation was made for a group that the campaign does not have");
+    if (group >= this.by.size) throw new DiscreetError("the invitation was made for a group that the campaign does not have", "group");
     return Uint8Array.of(group & 255, group >> 8);
   }
 

@@ -101,7 +101,7 @@ export class Padded extends BitVector {
     if (held * BigInt(this.options) <= (BigInt(this.k) * BigInt(TOTAL) - held) * BigInt(this.most)) {
       throw new WireError("p must be above q, or the reports carry no information");
     }
-    if (this.hits.some((hit) => hit < 1)) throw new PrivacyError("every report must have a weight of at least 1 for every input");
+    if (this.hits.some((hit) => hit < 1)) throw new PrivacyError("every report must have a weight of at least 1 for every input", "unprotected");
     this.certify(this.#ratio());
   }
 

@@ -51,7 +51,7 @@ export class BrowserStorage {
   /** @template T @param {string} key @param {() => Promise<T>} work @returns {Promise<T>} */
   async alone(key, work) {
     const locks = globalThis.navigator?.locks;
-    if (!locks) throw new DiscreetError("navigator.locks is missing, so two tabs could spend the same budget; a page needs https (or localhost)");
+    if (!locks) throw new DiscreetError("navigator.locks is missing, so two tabs could spend the same budget; a page needs https (or localhost)", "insecure");
     return locks.request(`${key} ledger`, work);
   }
 }
