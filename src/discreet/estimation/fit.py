@@ -10,11 +10,15 @@ Honest reports follow A f for some histogram f. We take the best f and test what
   test is of the normal scores of the sum and, Bonferroni-corrected, of every value. It takes the support of different
   values as independent, which it is for unary encodings, and pairwise for hashing.
 
+Where chance decides which channel a person answers, the reports of the channels are compared with their shares, too
+(`balance`): whoever keeps the report ids that suit them, and throws away the others, sends more of some.
+
 An alarm is a reason to distrust a number. A careful liar raises none: whoever sends what an honest person with another
 value could have sent cannot be told from them.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,7 +51,7 @@ class GoodnessOfFit(Alarm):
     Attributes
     ----------
     test : str
-        "chi-square", "support", or "none" if no test was possible.
+        "chi-square", "support", "balance", or "none" if no test was possible.
     statistic : float or None
         Chi-square, or the largest normal score.
     degrees : int or None
@@ -86,6 +90,32 @@ def goodness_of_fit(mechanism: Mechanism, tally: Tally) -> GoodnessOfFit:
         except DiscreetError as error:
             return _untested(str(error))
     return _untested(f"no test for {mechanism.kind}")
+
+
+def balance(reports: Sequence[int], shares: Sequence[float]) -> GoodnessOfFit:
+    """Test whether chance explains how many reports each channel has.
+
+    Parameters
+    ----------
+    reports : sequence of int
+        How many reports of each channel came.
+    shares : sequence of float
+        The channels' parts of the people, relative to each other.
+
+    Examples
+    --------
+    >>> balance([510, 490], [0.5, 0.5]).alarm, balance([750, 500], [0.5, 0.5]).alarm
+    (False, True)
+    """
+    counts, parts = np.asarray(reports, dtype=np.float64), np.asarray(shares, dtype=np.float64)
+    if counts.sum() < _FEWEST_REPORTS:
+        return _untested(f"fewer than {_FEWEST_REPORTS} reports")
+    observed, expected = _pool(counts, counts.sum() * parts / parts.sum())
+    if observed.size < 2:
+        return _untested("too few reports for the channels")
+    statistic = float((np.square(observed - expected) / expected).sum())
+    degrees = int(observed.size - 1)
+    return GoodnessOfFit("balance", statistic, degrees, p_value=chi_square_tail(statistic, degrees))
 
 
 def _untested(reason: str) -> GoodnessOfFit:
