@@ -130,14 +130,19 @@ system:  ## install the Debian packages that a few tests use, where missing and 
 	command -v chromium >/dev/null || missing+=" chromium"; \
 	command -v chromedriver >/dev/null || missing+=" chromium-driver"; \
 	command -v java >/dev/null || missing+=" default-jre-headless"; \
+	{ command -v nginx || test -x /usr/sbin/nginx; } >/dev/null || missing+=" nginx"; \
+	command -v caddy >/dev/null || missing+=" caddy"; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if ! command -v apt-get >/dev/null; then echo "No apt-get here; missing:$$missing."; exit 0; fi; \
 	if [ "$$(id -u)" = 0 ]; then root=""; \
 	elif [ "$(MAKECMDGOALS)$${CI:-}" != test ] && sudo -n true 2>/dev/null; then root="sudo"; \
 	else echo "Not installed:$$missing ('make system' installs it)."; exit 0; fi; \
 	export DEBIAN_FRONTEND=noninteractive; \
-	{ $$root apt-get update -qq && $$root apt-get install -y -qq --no-install-recommends $$missing; } \
-	  || echo "Could not install$$missing; the tests that need it say so."
+	$$root apt-get update -qq || true; \
+	for package in $$missing; do \
+	  $$root apt-get install -y -qq --no-install-recommends $$package \
+	    || echo "Could not install $$package; the tests that need it say so."; \
+	done
 
 .PHONY: clean
 clean:  ## remove caches and everything make wrote, but not the environment

@@ -1,8 +1,10 @@
 import os
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from tests.service import browsing
 from tests.service.postgres import HOW, Postgres, programs
 from tests.service.running import Running, running
 
@@ -47,4 +49,21 @@ def database(request, tmp_path) -> str:
 @pytest.fixture
 def collector(database) -> Iterator[Running]:
     with running(database) as found:
+        yield found
+
+
+@pytest.fixture
+def site(tmp_path) -> Iterator[Running]:
+    """A collector on SQLite, which is enough where a browser looks at it."""
+    with running(str(tmp_path / "collector.db")) as found:
+        yield found
+
+
+@pytest.fixture
+def browser(tmp_path) -> Iterator[Any]:
+    if browsing.is_missing():
+        if os.environ.get("CI") == "true":
+            pytest.fail(browsing.HOW)
+        pytest.skip(browsing.HOW)
+    with browsing.chromium(tmp_path) as found:
         yield found

@@ -6,18 +6,16 @@ kept there with fewer colours, as collector-*.png.
 
 import base64
 import datetime
-import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from tests.service.browsing import answer, chromium, is_shown, press, screen, text, until
 from tests.service.running import Running, running
-from tests.service.test_browser import FLAGS, answer, is_shown, press, screen, text, until
+from tests.service.surveys import people, survey, visit
 
 import discreet as dc
 from discreet.service import schema
@@ -31,22 +29,6 @@ WORDS = {
     "ar": ("الطريق إلى العمل", "كيف تصل إلى عملك؟\nفكّر في الأسبوع الماضي.",
            ["بالقطار أو الحافلة", "بالسيارة", "بالدراجة", "سيرًا على الأقدام", "أعمل من المنزل"]),
 }  # fmt: skip
-
-
-@contextmanager
-def chromium(folder: str) -> Iterator[Any]:
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or "chromium"
-    for flag in (*FLAGS, f"--user-data-dir={folder}/profile"):
-        options.add_argument(flag)
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    found.set_script_timeout(60)
-    try:
-        yield found
-    finally:
-        found.quit()
 
 
 class Camera:
@@ -150,6 +132,38 @@ def main(folder: Path) -> None:
             until(browser, lambda b: b.execute_script("return document.getElementById('dialog').open"))
             camera.take(f"dialog-{action}-desktop")
         camera.page(f"/campaigns/{whole.id}", shown, "distribution", ("desktop",))
+        states = dc.Categories(["Iowa", "Ohio", "Utah"])
+        where, hours = draws.choice(states.labels, 3000), np.clip(draws.normal(38, 9, 3000), 0, 80)
+        by_group = admin.create(
+            dc.Groups(dc.Mean(dc.Interval(0, 80), 2.0), by=states, name="state"), "Hours", minimum=50
+        )
+        by_group.submit(list(zip(where.tolist(), hours.tolist(), strict=True)))
+        table = admin.create(
+            dc.CrossTable(states, dc.Categories(["tea", "coffee", "water"]), 2.0, names=("state", "drink")), "Drinks",
+            minimum=50,
+        )  # fmt: skip
+        table.submit(list(zip(where.tolist(), draws.choice(["tea", "coffee", "water"], 3000).tolist(), strict=True)))
+        health = admin.create(survey(margin=0.12), "Health", minimum=20, people=3000, question="How are you?")
+        health.submit(people(2000, seed=1))
+        camera.page(f"/campaigns/{by_group.id}", shown, "groups", ("desktop", "phone"))
+        camera.page(f"/campaigns/{table.id}", shown, "table", ("desktop", "phone"))
+        camera.page(f"/campaigns/{health.id}", shown, "questionnaire", ("desktop", "phone", "dark"))
+        for name, look in (("block", PHONE), ("block-desktop", DESKTOP)):
+            screen(browser, *look)
+            visit(browser, site, health, 0)
+            screen(browser, *look)
+            camera.take(name if "desktop" in name else f"{name}-phone")
+        screen(browser, *PHONE)
+        browser.get(f"{site.url}/c/{shares['en'].id}?kiosk=600")
+        until(browser, is_shown("form"))
+        camera.take("kiosk-phone")
+        browser.get(f"{site.url}{shares['de'].progress()['link'][:-1]}")
+        until(browser, lambda b: "beschädigt" in text(b, "status"))
+        camera.take("refused-de-phone")
+        browser.execute_script("sessionStorage.clear()")
+        browser.get(f"{site.url}/")
+        until(browser, is_shown("signin"))
+        camera.take("signin-phone")
         for code, look in (
             ("en", "phone"),
             ("en", "desktop"),
@@ -183,6 +197,18 @@ KEPT = [
     "people-phone",
     "report-desktop",
     "withheld-phone",
+    "groups-desktop",
+    "groups-phone",
+    "table-desktop",
+    "table-phone",
+    "questionnaire-desktop",
+    "questionnaire-phone",
+    "questionnaire-dark",
+    "block-phone",
+    "block-desktop",
+    "kiosk-phone",
+    "refused-de-phone",
+    "signin-phone",
     "empty-desktop",
     "missing-phone",
     "dialog-qr-desktop",

@@ -4,6 +4,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
+from tests.service.browsing import complaints, is_shown, until
 
 import discreet as dc
 from discreet.device.client import Campaign
@@ -71,3 +72,16 @@ def id_of(campaign: Campaign, channel: int, person: int = 0) -> bytes:
 def drawn_by(asked: VerifiedRound, one: bytes) -> int:
     """Return the channel that an id draws."""
     return int(drawn_by_id(asked.campaign, asked.number, report_ids([one]), asked.ends)[0])
+
+
+def visit(browser: Any, site: Any, campaign: Any, channel: int, person: int = 0) -> None:
+    """Open the page of a fresh device whose id draws a channel."""
+    browser.get(f"{site.url}/c/{'0' * 32}")  # a page of the same origin that does nothing
+    browser.execute_script(
+        "localStorage.clear(); localStorage.setItem(arguments[0], arguments[1])",
+        f"discreet id {campaign.id} 1",
+        id_of(campaign, channel, person).hex(),
+    )
+    complaints(browser)  # that page is none
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, is_shown("form"))

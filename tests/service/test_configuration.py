@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.service.configuration import Configuration, read_configuration
-from discreet.service.serving import JsonLines, log_config
+from discreet.service.serving import JsonLines, log_config, open_store
 from discreet.service.settings import Settings
 
 
@@ -67,6 +67,34 @@ def test_a_wrong_environment_is_refused_in_words(name, value, said):
 
 def test_settings_in_one_variable_still_work():
     assert read_configuration(environment={"DISCREET_SETTINGS": '{"max_body": 5}'}).settings.max_body == 5
+
+
+def test_the_limits_of_the_database_come_from_the_configuration(database):
+    """Fault 8 had them in the code: statements, locks, connections and the pool are settings like all others."""
+    names = ("LOCK_SECONDS", "POOL_SECONDS", "STATEMENT_SECONDS", "CONNECT_SECONDS", "POOL_SIZE")
+    environment = {f"DISCREET_{name}": str(3 + i) for i, name in enumerate(names)}
+    with open_store(read_configuration(environment=environment, given={"database": database})) as store:
+        pool = store.engine.pool
+        assert (pool.size() + pool._max_overflow, pool._timeout) == (7, 4.0)
+        with store.read() as connection:
+            if store.backend == "sqlite":
+                assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == 3000
+                return
+            shown = [connection.exec_driver_sql(f"SHOW {name}_timeout").scalar_one() for name in ("lock", "statement")]
+            assert shown == ["3s", "5s"]
+            assert connection.connection.dbapi_connection.info.get_parameters()["connect_timeout"] == "6"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("statement_seconds", 0.0, "statement_seconds must be between 0.1 and 3600, not 0"),
+        ("pool_size", -1, "pool_size must be between 0 and 1000, not -1"),
+    ],
+)
+def test_a_limit_that_would_wait_for_ever_is_refused(name, value, said):
+    with pytest.raises(DiscreetError, match=said):
+        Settings(**{name: value})
 
 
 def test_logs_can_be_read_by_programs():

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service import test_browser
+from tests.service.browsing import complaints, is_shown, picture, press, screen, text, until
 from tests.service.running import Running
 from tests.service.surveys import survey
-from tests.service.test_browser import complaints, is_shown, picture, press, screen, text, until
 
 import discreet as dc
 from discreet.device.client import CollectorError
@@ -35,9 +34,6 @@ STRANGERS = (
     "https://news.example.evil.example", "https://evil-news.example", "http://news.example", "https://news.example:8443",
     "https://sub.news.example", "null", "*", "https://NEWS.example",
 )  # fmt: skip
-
-site = test_browser.site
-browser = test_browser.browser
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 

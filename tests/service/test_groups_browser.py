@@ -1,11 +1,10 @@
 """Questions by group in a real browser: a public group, an invitation made for one, a secret group, two answers."""
 
 import pytest
-from tests.service.test_browser import answer, browser, complaints, is_shown, picture, press, screen, site, text, until
+from tests.service.browsing import answer, complaints, is_shown, picture, press, screen, text, until
 
 import discreet as dc
 
-__all__ = ["browser", "site"]  # fixtures
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 STATES = dc.Categories(["Iowa", "Ohio", "Utah"])

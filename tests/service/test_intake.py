@@ -7,12 +7,14 @@ import os
 
 import numpy as np
 import pytest
-from tests.service.running import one_hot_plan, reports_of, running
+from tests.service.running import one_hot_plan, reports_of, running, saying
 
 import discreet as dc
 from discreet.device.client import Collector, CollectorError, upload
 from discreet.messages.ids import issue_id, week_of
+from discreet.messages.uploads import write_upload
 from discreet.plans import assignment
+from discreet.service.asked import Asked
 
 MEAN = {"question": "mean", "domain": {"low": 0, "high": 100}, "epsilon": 2, "method": "duchi"}
 
@@ -137,6 +139,28 @@ def test_ids_cannot_be_picked_over(collector):
     assert len(admin.post(path, {"count": 10_000})["ids"]) == 10_000  # gateways have a token
     assert visitor.campaign(campaign.id).submit([0, 1, 2]).statuses == {"accepted": 3}  # without one, one by one
     visitor.close()
+
+
+def test_favourite_ids_raise_the_alarm(collector):
+    """Fault 10: what remains to somebody who asks for ids again and again, and uses those of one channel."""
+    admin, draws = collector.collector(), np.random.default_rng(4)
+    campaign = admin.create(dc.Means([dc.Interval(-1, 1)] * 3, 1.0, method="duchi", answers=1), "Picked", minimum=10)
+    key, path = bytes.fromhex(campaign.id), f"/api/campaigns/{campaign.id}/ids"
+    asked = Asked.read(collector.store.last_round(key)["document"])
+
+    def send(favourites: tuple[int, ...]) -> None:
+        ids = bytes.fromhex("".join(admin.post(path, {"count": 2000})["ids"]))
+        rows, drawn = saying(asked, key, ids, draws.integers(0, 2, 2000))  # what those say whose number is 0
+        kept = np.isin(drawn, favourites)
+        body = write_upload(key, 1, np.frombuffer(ids, dtype=np.uint8).reshape(-1, 16)[kept], rows[kept])
+        assert upload(admin, body, 1).statuses == {"accepted": kept.sum()}
+
+    send((0, 1, 2))
+    found = campaign.fit()
+    assert not found["alarm"]
+    assert [one["test"] for one in found["channels"]] == ["chi-square"] * 3 + ["balance"]
+    send((0,))
+    assert [one["alarm"] for one in campaign.fit()["channels"]] == [False] * 3 + [True]
 
 
 @pytest.mark.parametrize(("path", "wanted"), [("ids", {"count": 1}), ("ask", {"id": True})])

@@ -4,14 +4,13 @@ import gzip
 import http.client
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import segno
-from tests.service.running import Running, TwoRounds, one_hot_plan, reports_of, running
+from tests.service.running import Running, TwoRounds, one_hot_plan, reports_of
 
 import discreet as dc
 from discreet.device.client import upload
@@ -19,12 +18,6 @@ from discreet.service import served
 from discreet.service.forecast import forecast, sure
 
 HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
-
-
-@pytest.fixture
-def site(tmp_path) -> Iterator[Running]:
-    with running(str(tmp_path / "collector.db")) as found:
-        yield found
 
 
 def get(site: Running, path: str, token: str | None = None, body: Any = None) -> tuple[int, dict[str, str], str]:

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from tests.service.running import Running, running
+from tests.service.running import Running
 from tests.service.surveys import drawn_by, people, survey
 from tests.service.test_pages import get
 
@@ -14,12 +14,6 @@ from discreet.device.client import CollectorError
 from discreet.errors import WireError
 from discreet.messages.rounds import announce, read_announcement, write_round
 from discreet.service.dropout import SIGNIFICANCE, dropout
-
-
-@pytest.fixture
-def site(tmp_path):
-    with running(str(tmp_path / "collector.db")) as found:
-        yield found
 
 
 def all_blocks(site: Running, minimum: int, count: int):

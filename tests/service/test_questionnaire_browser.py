@@ -5,9 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.service import test_browser
-from tests.service.surveys import id_of, survey
-from tests.service.test_browser import (
+from tests.service.browsing import (
     complaints,
     is_shown,
     picture,
@@ -17,27 +15,12 @@ from tests.service.test_browser import (
     text,
     until,
 )
+from tests.service.surveys import survey, visit
 
 import discreet as dc
 from discreet.messages.uploads import read_upload
 
-site = test_browser.site
-browser = test_browser.browser
-
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-
-
-def visit(browser: Any, site: Any, campaign: Any, channel: int, person: int = 0) -> None:
-    """Open the page of a fresh device whose id draws a channel."""
-    browser.get(f"{site.url}/c/{'0' * 32}")  # a page of the same origin that does nothing
-    browser.execute_script(
-        "localStorage.clear(); localStorage.setItem(arguments[0], arguments[1])",
-        f"discreet id {campaign.id} 1",
-        id_of(campaign, channel, person).hex(),
-    )
-    complaints(browser)  # that page is none
-    browser.get(f"{site.url}/c/{campaign.id}")
-    until(browser, is_shown("form"))
 
 
 class Keyboard:

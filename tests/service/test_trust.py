@@ -5,11 +5,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from urllib.parse import urljoin
 
 import pytest
-from tests.service.running import Running, TwoRounds, running
+from tests.service.running import TwoRounds
 from tests.service.test_pages import get
 from typer.testing import CliRunner
 
@@ -18,12 +17,6 @@ from discreet.cli import app
 from discreet.errors import DiscreetError
 from discreet.service import served
 from discreet.service.verify import DIFFERS, MATCH, UNKNOWN, Fetched, fetch, verify_page
-
-
-@pytest.fixture
-def site(tmp_path) -> Iterator[Running]:
-    with running(str(tmp_path / "collector.db")) as found:
-        yield found
 
 
 def mean(epsilon: float = 1.0) -> dc.Mean:

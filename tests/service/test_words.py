@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.service import served
+from discreet.service.writer import STATUSES
 
 LANGUAGES = ("ar", "de", "es", "fr")
 PAGE = served.answer_page().decode()
@@ -74,6 +75,7 @@ def test_no_sentence_is_in_two_homes_or_in_none():
             "kiosk.js",
             "patience.js",
             "questions.js",
+            "reasons.js",
             "round.js",
             "sending.js",
         }:
@@ -82,4 +84,25 @@ def test_no_sentence_is_in_two_homes_or_in_none():
     ours = set(catalogue("en"))
     listed = {"scheduled", "closed", "finished", "accepted", "replayed", "too-late"}  # chosen by a state's name
     listed |= {"link-issued", "link-invited", "link-open"}
+    listed |= {f"error-{code}" for code in codes_of_the_library()}
+    listed |= {f"status-{status}" for status in STATUSES if status not in ("accepted", "replayed", "closed")}
     assert ours <= used | listed
+    assert listed - {"closed"} <= ours
+
+
+_SENTENCE = r'\(\s*(?:`[^`]*`|"[^"]*")(?:\s*\+\s*"[^"]*")?,\s*"([a-z]+)"'
+CLIENT = {path: data.decode() for path, data in served.served_files().items() if "/client/" in path}
+
+
+def codes_of_the_library() -> set[str]:
+    """What the browser client's errors are about, as far as people meet them."""
+    return {code for text in CLIENT.values() for code in re.findall(rf"new \w+Error{_SENTENCE}", text)}
+
+
+def test_every_refusal_of_the_library_has_a_sentence():
+    """What the library says about privacy is said in every language; what only a damaged document brings is not."""
+    assert codes_of_the_library() == {
+        "answered", "charged", "claim", "group", "insecure", "ledger", "limit", "lost", "unprotected",
+    }  # fmt: skip
+    for path, text in CLIENT.items():
+        assert text.count("new PrivacyError(") == len(re.findall(rf"new PrivacyError{_SENTENCE}", text)), path
