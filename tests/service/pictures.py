@@ -137,7 +137,7 @@ def main(folder: Path) -> None:
         by_group = admin.create(
             dc.Groups(dc.Mean(dc.Interval(0, 80), 2.0), by=states, name="state"), "Hours", minimum=50
         )
-        by_group.submit(list(zip(where.tolist(), hours.tolist(), strict=True)))
+        by_group.submit(hours, groups=where.tolist())
         table = admin.create(
             dc.CrossTable(states, dc.Categories(["tea", "coffee", "water"]), 2.0, names=("state", "drink")), "Drinks",
             minimum=50,

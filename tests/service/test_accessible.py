@@ -190,8 +190,10 @@ def test_groups_and_tables(site, browser, judge):
         until(browser, is_shown("form"))
         judge(f"asking {campaign.id}")
     where, worked = draws.choice(states.labels, 2000), draws.uniform(0, 80, 2000)
-    for campaign, second in ((by_group, worked), (secret, worked), (table, draws.choice(["tea", "water"], 2000))):
-        campaign.submit(list(zip(where.tolist(), second.tolist(), strict=True)))
+    by_group.submit(worked, groups=where.tolist())
+    secret.submit(list(zip(where.tolist(), worked.tolist(), strict=True)))
+    table.submit(list(zip(where.tolist(), draws.choice(["tea", "water"], 2000).tolist(), strict=True)))
+    for campaign in (by_group, secret, table):
         browser.get("about:blank")
         browser.get(f"{site.url}/campaigns/{campaign.id}#token={site.token}")
         until(browser, lambda b: "Ohio" in text(b, "live") and "intervals" in text(b, "live"))

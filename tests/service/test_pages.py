@@ -21,7 +21,7 @@ HOSTILE = "<script>alert(1)</script>\"'&{{7*7}}"
 
 
 def get(site: Running, path: str, token: str | None = None, body: Any = None) -> tuple[int, dict[str, str], str]:
-    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=600)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     data = None if body is None else json.dumps(body).encode()
     if data is not None:
@@ -211,7 +211,7 @@ def test_bundles_are_kept_for_ever_and_compressed(site):
         assert (status, text.encode()) == (200, data)
         assert headers["cache-control"] == "public, max-age=31536000, immutable"
         assert headers["vary"] == "Accept-Encoding"
-        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=600)
         connection.request("GET", path, headers={"Accept-Encoding": "br, gzip"})
         response = connection.getresponse()
         assert response.getheader("Content-Encoding") == "gzip"

@@ -134,7 +134,7 @@ def test_the_odds_shown_are_those_of_the_mechanism(site, browser):
     ("language", "said"),
     [
         ("en", "This page refuses to answer: it would reveal more (ε = 1) than the collector claims (0.5)."),
-        ("de", "sie würde mehr verraten (ε = 1), als der Sammler angibt (0,5)"),
+        ("de", "sie würde mehr verraten (ε = 1), als die Sammelstelle angibt (0,5)"),
         ("ar", "ستكشف أكثر (ε = 1) مما تعلنه جهة الجمع (0.5)"),
     ],
 )

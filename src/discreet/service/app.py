@@ -45,9 +45,7 @@ def create_app(store: Store, settings: Settings | None = None) -> FastAPI:
     _handle_errors(app)
     add_endpoints(app, service)
     app.add_middleware(Gate, settings=service.settings, writer=service.writer, metrics=service.metrics)
-    app.add_middleware(
-        Sharing, listed=service.listed
-    )  # around the gate: other sites must see its refusals
+    app.add_middleware(Sharing, listed=service.listed)  # around the gate: other sites must see its refusals
     pages.mount(app, service)
     describe(app)
     return app

@@ -26,6 +26,6 @@ def cautions(epsilon: float) -> list[str]:
         return []
     times = {1: "once", 2: "twice"}.get(fits, f"{fits} times")
     return [
-        f"a device answers a question with epsilon {epsilon:g} {times} before it asks its owner to raise the limit "
+        f"at epsilon {epsilon:g}, a device answers {times} before it asks its owner to raise the limit "
         "(4 over all questions). People who have answered other campaigns may be asked."
     ]

@@ -3,17 +3,21 @@ import { $, rooted } from "./dom.js";
 import { goToProvider } from "./provider.js";
 
 const KEY = "discreet token";
+const WHO = "discreet role"; // so that the next page shows at once what this token may use
 const ROLES = ["viewer", "editor", "owner"]; // each may do what those before it may
 
 /** The token may be part of the link, after the #, which browsers do not send. */
 const given = new URLSearchParams(location.hash.slice(1)).get("token");
 if (given) {
-  sessionStorage.setItem(KEY, given);
+  keepToken(given);
   history.replaceState(null, "", location.pathname + location.search);
 }
 
 /** @param {string} token */
-export const keepToken = (token) => sessionStorage.setItem(KEY, token);
+export function keepToken(token) {
+  sessionStorage.removeItem(WHO);
+  sessionStorage.setItem(KEY, token);
+}
 
 export const isSignedIn = () => sessionStorage.getItem(KEY) !== null;
 
@@ -60,6 +64,7 @@ const may = (/** @type {any} */ who, /** @type {string} */ role) => who.campaign
 
 /** Show the links that somebody may use, and no others. @param {{ role: string, campaign: string | null }} who */
 function shownTo(who) {
+  sessionStorage.setItem(WHO, JSON.stringify(who));
   document.querySelectorAll("[data-role]").forEach((part) => (part.hidden = !may(who, part.dataset.role)));
   showSignOut();
   return who;
@@ -83,13 +88,13 @@ function signIn(sentence) {
   $("signin-error").textContent = sentence;
   $("token").value = "";
   $("token").focus();
-  sessionStorage.removeItem(KEY);
+  forgetToken();
   const provider = $("provider");
   if (provider) provider.onclick = () => goToProvider((path) => checked(call(path))).catch((error) => ($("signin-error").textContent = error.message));
   return new Promise((resolve) => {
     form.onsubmit = (event) => {
       event.preventDefault();
-      sessionStorage.setItem(KEY, $("token").value.trim());
+      keepToken($("token").value.trim());
       form.hidden = true;
       resolve();
     };
@@ -101,7 +106,15 @@ function showSignOut() {
   button.hidden = false;
   button.onclick = async () => {
     await post("/api/signout", {}).catch(() => {}); // a token from a provider ends here; others are only forgotten
-    sessionStorage.removeItem(KEY);
+    forgetToken();
     location.assign(rooted("/"));
   };
 }
+
+function forgetToken() {
+  sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem(WHO);
+}
+
+const before = sessionStorage.getItem(WHO);
+if (before && isSignedIn()) shownTo(JSON.parse(before)); // the collector is asked all the same
