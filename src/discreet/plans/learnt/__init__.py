@@ -8,11 +8,11 @@ bias. The best range leaves out about beta = sqrt(V / 4n) of the people at each 
 [-1, 1]): that is as small as the rank error of *all* people, so a part of them cannot find such a quantile, but it
 finds deciles. The range goes beyond them by
 
-    K = 1.5 L,    L = ln(0.1 / beta) / ln 5,    on the longer side of skewed data  K = 0.88 L^2 if that is more
+    K = 1.5 L,    L = ln(0.1 / beta) / ln 5,    on the longer side of skewed data  K = 0.8 L^2 if that is more
 
 L would reach mass beta if tails were exponential. Tails of skewed data are heavier on their longer side, and the more
 so the further out: the optimum of K was 1.8, 2.6, 3.2 and 3.7 times L for wages at epsilon 0.5, 1, 2 and 4, and 1.5 to
-1.7 times for flight delays. 0.88 L^2 lies between them. [shared notes: ranges learnt in rounds]
+1.7 times for flight delays. 0.8 L^2 lies between them. [shared notes: ranges learnt in rounds]
 
 Where people are few or epsilon is small the deciles are vague: they are taken one standard error of their rank further
 inside, where values lie closer, and L is that of the share which is then outside. From the second round on, people are

@@ -24,7 +24,7 @@ THRESHOLDS = (16, 6, 6)
 """How many thresholds each round asks, from the second on per decile."""
 REACH = 1.5
 """How far a range goes beyond the deciles, relative to what exponential tails would need."""
-LONG_REACH = 0.88
+LONG_REACH = 0.8
 """The same for the longer side of skewed data, relative to the square of that; balances wages and flight delays."""
 SKEWED = (1.25, 2.0)
 """How many times as long a side is: not at all the longer one up to the first number, wholly from the second on."""
@@ -187,7 +187,7 @@ def range_for(
     Examples
     --------
     >>> range_for(5, 31, 87, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
-    Interval(low=0.0, high=315.0)
+    Interval(low=0.0, high=294.0)
     """
     beta = min(math.sqrt(variance / (4 * people)), 0.9 * beyond)
     exponential = math.log(beyond / beta) / math.log(0.5 / beyond)
