@@ -170,7 +170,6 @@ class Demo:
         facts = [
             ("Privacy of each person", f"ε = {self.epsilon:g}"),
             ("People, up to", thousands(most)),
-            ("Took", f"{self.seconds:.1f} s"),
             ("Seed", str(self.seed)),
         ]
         command = f"discreet demo --seed {self.seed} --epsilon {self.epsilon:g}"
