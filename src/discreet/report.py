@@ -222,8 +222,8 @@ figcaption { margin-top: 0.35rem; color: var(--quiet); font-size: 0.9rem; }
 footer { color: var(--quiet); font-size: 0.9rem; }
 @media (max-width: 40rem) { .wide { display: none; } table { width: 100%; font-size: 0.85rem; }
   th, td { padding-right: 0.45rem; white-space: normal; } thead th { font-size: 0.78rem; }
-  tr > :first-child { padding-left: 0.1rem; } tr > :last-child { padding-right: 0.1rem; } section { padding: 1rem 0.8rem; }
-  figure { margin: 0 -0.4rem; } }
+  tr > :first-child { padding-left: 0.1rem; } tr > :last-child { padding-right: 0.1rem; }
+  section { padding: 1rem 0.8rem; } figure { margin: 0 -0.4rem; } }
 @media print { body { background: none; } section { break-inside: avoid; border: 0; padding: 0; }
   nav { display: none; } }
 """
