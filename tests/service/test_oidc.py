@@ -13,6 +13,7 @@ from tests.service.browsing import act, complaints, confirm, is_shown, press, te
 from tests.service.provider import CLIENT, SECRET, Provider, provider
 from tests.service.running import Running, one_hot_plan, running
 
+from discreet.device.client import CollectorError
 from discreet.errors import DiscreetError, MissingExtra
 from discreet.service import Settings
 from discreet.service.oidc import Provider as Remote
@@ -92,6 +93,22 @@ def test_who_was_invited_signs_in_with_their_role(clinic, identity):
     store.drop_account(account)
     assert get(clinic, "/api/me", kept).status_code == 401
     assert get(clinic, "/api/me", clinic.token).status_code == 200
+
+
+def test_an_account_is_made_by_an_owner_and_once(clinic):
+    admin, path = clinic.collector(), "/api/accounts"
+    made = admin.post(path, {"name": "Ann", "invited": "Ann@Clinic.example", "role": "editor"})["id"]
+    with pytest.raises(CollectorError, match="invited before"):
+        admin.post(path, {"name": "Ann again", "invited": "ann@clinic.example "})
+    with pytest.raises(CollectorError, match="not blank"):
+        admin.post(path, {"name": "Nobody", "invited": " "})
+    assert [one["has_signed_in"] for one in admin.get(path)["accounts"]] == [False]
+    for wrong in ("none", "%00", "a%00b", "%F0%9F%98%80"):
+        with pytest.raises(CollectorError) as refused:
+            admin.request("DELETE", f"{path}/{wrong}")
+        assert refused.value.status in (400, 404, 422)
+    admin.request("DELETE", f"{path}/{made}")
+    assert admin.get(path)["accounts"] == []
 
 
 def test_a_token_from_a_provider_ends_with_the_next_day(identity, database):

@@ -46,6 +46,8 @@ class Accounts(Tokens):
         """Let somebody sign in: by a verified e-mail address (with an @), or by the provider's subject."""
         if role not in ROLES:
             raise DiscreetError(f"role must be {listed(ROLES)}, not {role!r}")
+        if not invited.strip():
+            raise DiscreetError("invited must be an e-mail address or a subject of the provider, not blank")
         identifier = secrets.token_hex(4)
         values = {"id": identifier, "name": name, "role": role, "invited": _plain(invited), "created": today}
         try:
@@ -66,7 +68,7 @@ class Accounts(Tokens):
         """Delete an account, and the tokens that it has: whoever is signed in no longer is."""
         with self.write() as connection:
             query = sa.select(schema.accounts).where(schema.accounts.c.id == identifier)
-            row = connection.execute(query).mappings().one_or_none()
+            row = connection.execute(query).mappings().one_or_none() if identifier.isalnum() else None
             if row is None:
                 raise Missing("there is no such account")
             connection.execute(sa.delete(schema.tokens).where(schema.tokens.c.account == identifier))
