@@ -27,7 +27,7 @@ SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
 ROUGHNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Values of ρ² that are tried."""
 SCATTER = (0.3, 1.0, 3.0, 10.0)
-"""Values of τ² that are tried."""
+"""Values of τ² that are tried; before the reports, all of them together are as likely as none."""
 LATTICE_VARIANCES = (0.3, 1.5)
 """Variances of the heaps of a lattice that are tried."""
 TOO_ROUGH = 3.0
@@ -151,7 +151,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
                 _with_lattices(search, leading.fit.prior, leading, (*leading.lattices, lattice), 2 * price)
     # Every bucket by itself, on top of what explains most.
     chosen = _best(search.found)
-    start, cost = chosen, price * len(chosen.lattices)
+    start, cost = chosen, price * len(chosen.lattices) + math.log(len(SCATTER))
     for scatter in SCATTER:
         prior = replace(chosen.fit.prior, scatter=scatter)
         start = search.grow(prior, start.fit.theta, chosen.lattices, cost)
