@@ -91,8 +91,8 @@ def test_extras_are_complete():
     assert {re.match(r"[\w-]+", needed)[0] for needed in project["dependencies"]} == CORE
     extras = project["optional-dependencies"]
     assert set(extras) == {
-        "all", "dask", "dataframes", "dev", "docs", "excel", "fast", "flower", "flower-simulation", "plots", "scipy",
-        "service", "spark", "test", "yaml",
+        "all", "dask", "dataframes", "dev", "docs", "excel", "fast", "flower", "flower-simulation", "oidc", "plots",
+        "scipy", "service", "spark", "test", "yaml",
     }  # fmt: skip
     named = set(re.search(r"\[(.*)\]", extras["all"][0])[1].split(","))
     assert named == set(extras) - {"all", "dev", "docs", "flower", "flower-simulation", "test"}

@@ -52,6 +52,10 @@ HEADERS: tuple[tuple[bytes, bytes], ...] = (
 """Added to every response that does not set them itself."""
 
 
+_SMALL_DIGITS = 4
+"""A body whose length has at most this many digits is read even if the request is refused."""
+
+
 class Gate:
     """The outermost layer of the application."""
 
@@ -71,6 +75,9 @@ class Gate:
             headers = dict(scope["headers"])
             cost = _cost(scope["method"], scope["path"])
             if cost and not self.limit.allows(client, cost):
+                if len(headers.get(b"content-length", b"0")) <= _SMALL_DIGITS:
+                    # A proxy that is answered while it still sends the body may lose the answer; Caddy does.
+                    await self._body(headers, receive)
                 raise Refused(429, "too many requests from this address; try again in a moment")
             self._check_headers(headers, uploads)
             body = await self._body(headers, receive)

@@ -161,7 +161,8 @@ class Results:
                         continue
                     fit = goodness_of_fit(channel.mechanism, one.tally(channel.key))
                     channels.append({"round": one.round.number, "channel": channel.key} | fit.to_dict())
-                if one.round.block > 1 and one.round.answers == 1 and one.round.form is None:
+                all_shown = not any((one.round.number, channel.key) in hidden for channel in one.round.channels)
+                if all_shown and one.round.block > 1 and one.round.answers == 1 and one.round.form is None:
                     fit = balance(channel_sizes(one), one.round.shares[: one.round.block])
                     channels.append({"round": one.round.number, "channel": "all channels"} | fit.to_dict())
             alarm = any(one["alarm"] for one in channels)
