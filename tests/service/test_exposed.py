@@ -140,6 +140,15 @@ def test_without_a_proxy_the_header_is_ignored(tmp_path):
 # -- headers ----------------------------------------------------------------------------------------------
 
 
+def test_a_body_of_unknown_length_is_not_waited_for_once_the_limit_is_reached(tmp_path):
+    with running(str(tmp_path / "c.db"), requests_per_second=1e-9, burst=1.0, body_seconds=1e6) as collector:
+        flood(collector.port, 30)
+        with socket.create_connection(("127.0.0.1", collector.port), timeout=PATIENCE) as connection:
+            head = f"POST /api/campaigns/{'0' * 32}/ids HTTP/1.1", "host: here", "transfer-encoding: chunked"
+            connection.sendall("\r\n".join([*head, "", ""]).encode())
+            assert connection.recv(4096).startswith(b"HTTP/1.1 429")
+
+
 def test_an_endless_header_is_refused(strict):
     big = b"GET /health HTTP/1.1\r\nHost: x\r\nX-Big: " + b"a" * 5000
     status, said = raw(strict.port, big + b"\r\n\r\n")

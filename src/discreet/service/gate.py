@@ -75,7 +75,7 @@ class Gate:
             headers = dict(scope["headers"])
             cost = _cost(scope["method"], scope["path"])
             if cost and not self.limit.allows(client, cost):
-                if len(headers.get(b"content-length", b"0")) <= _SMALL_DIGITS:
+                if 0 < len(headers.get(b"content-length", b"")) <= _SMALL_DIGITS:
                     # A proxy that is answered while it still sends the body may lose the answer; Caddy does.
                     await self._body(headers, receive)
                 raise Refused(429, "too many requests from this address; try again in a moment")
