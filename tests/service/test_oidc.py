@@ -95,6 +95,16 @@ def test_who_was_invited_signs_in_with_their_role(clinic, identity):
     assert get(clinic, "/api/me", clinic.token).status_code == 200
 
 
+def test_a_subject_that_looks_like_an_address_is_none(clinic, identity):
+    """Some providers let people choose their subject, so it vouches for no address."""
+    clinic.store.new_account("Ann", "ann@clinic.example", clinic.settings.today())
+    for email in ({}, {"email": "ann@clinic.example", "email_verified": False}):
+        identity.person = {"sub": "ann@clinic.example"} | email
+        assert Tab(clinic, identity).finish().status_code == 403
+    identity.person = {"sub": "ann@clinic.example", "email": "ann@clinic.example", "email_verified": True}
+    assert Tab(clinic, identity).finish().json()["name"] == "Ann"
+
+
 def test_an_account_is_made_by_an_owner_and_once(clinic):
     admin, path = clinic.collector(), "/api/accounts"
     made = admin.post(path, {"name": "Ann", "invited": "Ann@Clinic.example", "role": "editor"})["id"]

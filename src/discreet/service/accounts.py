@@ -82,7 +82,9 @@ class Accounts(Tokens):
             query = sa.select(schema.accounts)
             row = connection.execute(query.where(columns.subject == who.subject)).mappings().one_or_none()
             if row is None:
-                names = [_plain(name) for name in (who.subject, who.email) if name]
+                # An invitation with an @ is an address, and only a verified one fits it: subjects may be chosen freely.
+                subject = "" if "@" in who.subject else who.subject
+                names = [_plain(name) for name in (subject, who.email) if name]
                 invited = query.where(columns.subject.is_(None), columns.invited.in_(names))
                 row = connection.execute(invited.order_by(columns.id)).mappings().first()
                 if row is None:
