@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, sums_at_edges
 from discreet.errors import DiscreetError
 
 __all__ = [
@@ -76,7 +76,7 @@ def range_error(
     if lower.size == 0 or (lower < 0).any() or (lower > 1 - length + 1e-12).any():
         raise DiscreetError(f"starts must be between 0 and 1 - length = {1 - length:g}")
     edges = np.linspace(0, 1, a.size + 1)
-    difference = np.concatenate([[0.0], np.cumsum(a - b)])
+    difference = sums_at_edges(a - b)
     inside = np.interp(lower + length, edges, difference) - np.interp(lower, edges, difference)
     return float(np.abs(inside).mean())
 

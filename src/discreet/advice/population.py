@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, sums_at_edges
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.resampling import generator
@@ -113,8 +113,8 @@ class Population:
 
     def histogram(self, bins: int) -> Floats:
         """Return the mass of each of ``bins`` equal buckets."""
-        sums = np.concatenate([[0.0], np.cumsum(self.masses)])
-        at_edges = np.interp(np.linspace(0, self.cells, bins + 1), np.arange(self.cells + 1), sums)
+        cells = np.arange(self.cells + 1)
+        at_edges = np.interp(np.linspace(0, self.cells, bins + 1), cells, sums_at_edges(self.masses))
         return np.asarray(np.maximum(np.diff(at_edges), 0.0))
 
     def points(self, finer: int = 8) -> tuple[Floats, Floats]:

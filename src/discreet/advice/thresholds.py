@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.advice.candidates import Ask, Candidate, of_round
 from discreet.advice.population import Population
-from discreet.arrays import Floats
+from discreet.arrays import Floats, sums_at_edges
 from discreet.domains import Interval
 from discreet.mechanisms.families import require_numeric
 from discreet.plans.learnt import DECILES, PARTS, WIDE, learning_share, range_for
@@ -24,7 +24,7 @@ ROUNDS = {4: (1.3, 3.0), 3: (1.7, 3.2), 2: (2.0, 3.5)}
 
 def value_at(population: Population, q: float) -> float:
     """Return a quantile of a population."""
-    return float(np.interp(q, np.r_[0.0, np.cumsum(population.masses)], population.edges))
+    return float(np.interp(q, sums_at_edges(population.masses), population.edges))
 
 
 def quantile_candidates(asked: Ask) -> list[Candidate]:

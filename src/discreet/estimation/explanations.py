@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.arrays import Floats, sums_at_edges
 from discreet.estimation.density import Fit
-from discreet.estimation.functionals import Functional, Quantile, crossing
+from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.resampling import generator
 from discreet.estimation.within import CLOSE, Lattice, Within
@@ -126,11 +126,7 @@ class Explanations:
         """Return the average of a number over all explanations."""
         if isinstance(functional, Quantile):
             return crossing(self._stops, self._shown_curve, functional.level)
-        return self._value(functional, self.shown, self.shown_weights)
-
-    @staticmethod
-    def _value(functional: Functional, found: Sequence[Explanation], weights: Floats) -> float:
-        return float(weights @ np.array([functional(one.fit.f, one.within) for one in found]))
+        return float(self.shown_weights @ np.array([functional(one.fit.f, one.within) for one in self.shown]))
 
     def bounds(self, functional: Functional, level: float) -> Bounds:
         """Return the interval of a number read off the histogram."""
@@ -200,10 +196,9 @@ class Explanations:
 
     def _reached(self, q: float, heights: Floats, level: float, side: int) -> float:
         """Return where the lower (0) or upper (1) ends reach q: first in which bucket, then where in it."""
-        edge = int((heights >= q).argmax()) if (heights >= q).any() else self.size
-        from_, to = (max(edge - 1, 0) / self.size, edge / self.size)
-        first, last = np.searchsorted(self._stops, [from_ - CLOSE, to + CLOSE])
-        inside = self._stops[first:last]
+        edge = first_at(heights, q)
+        ends = (edge - 1) / self.size - CLOSE, edge / self.size + CLOSE
+        inside = self._stops[slice(*np.searchsorted(self._stops, ends))]
         return crossing(inside, self._shares_below(inside, level)[side], q)
 
     @cached_property

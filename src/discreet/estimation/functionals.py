@@ -230,6 +230,18 @@ class RangeMean:
         return less, more
 
 
+def first_at(heights: Floats, q: float) -> int:
+    """Return the first index at which a curve reaches q; the last one if it does not.
+
+    Examples
+    --------
+    >>> first_at(np.array([0.0, 0.5, 1.0]), 0.4), first_at(np.array([0.0, 0.5, 1.0]), 2)
+    (1, 2)
+    """
+    is_there = heights >= q
+    return int(is_there.argmax()) if is_there.any() else heights.size - 1
+
+
 def crossing(places: Floats, heights: Floats, q: float) -> float:
     """Return the smallest place at which a rising curve reaches q.
 
@@ -248,8 +260,7 @@ def crossing(places: Floats, heights: Floats, q: float) -> float:
     >>> round(crossing(places, heights, 0.2), 6), crossing(places, heights, 0.7)
     (0.2, 0.5)
     """
-    is_there = heights >= q
-    end = int(is_there.argmax()) if is_there.any() else places.size - 1
+    end = first_at(heights, q)
     start = max(end - 1, 0)
     length, rise = float(places[end] - places[start]), float(heights[end] - heights[start])
     if length <= 3 * CLOSE or rise <= 0:

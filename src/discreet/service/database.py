@@ -8,6 +8,7 @@ import logging
 import math
 import os
 import re
+import secrets
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -96,6 +97,7 @@ class Database:
             self.engine = _sqlite(self.url, lock_seconds, pool)
         else:
             self.engine = _postgresql(self.url, lock_seconds, statement_seconds, connect_seconds, pool)
+        self.worker = secrets.randbits(62)  # which of the processes that share the database counts here
         self._migrate()
 
     def _version(self) -> str | None:

@@ -4,7 +4,6 @@ What is written in one transaction is durable when the method returns, or did no
 """
 
 import datetime
-import secrets
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -40,26 +39,8 @@ _LAST_ROUND = (
 class Store(Accounts):
     """What a collector keeps; see `Database` for the parameters."""
 
-    def __init__(
-        self,
-        database: str,
-        *,
-        lock_seconds: float = 5.0,
-        statement_seconds: float = 10.0,
-        pool_seconds: float | None = None,
-        connect_seconds: float = 5.0,
-        pool_size: int = 0,
-    ) -> None:
-        super().__init__(
-            database,
-            lock_seconds=lock_seconds,
-            statement_seconds=statement_seconds,
-            pool_seconds=pool_seconds,
-            connect_seconds=connect_seconds,
-            pool_size=pool_size,
-        )
-        self.worker = secrets.randbits(62)
-        self.has_deleted = False
+    has_deleted = False
+    """Whether something was deleted that could not be erased yet, because somebody was reading."""
 
     def tidy(self) -> None:
         """Erase what was deleted while somebody was reading."""
