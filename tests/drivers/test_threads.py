@@ -1,5 +1,6 @@
 """Folders, patterns and threads; the same two functions under Dask."""
 
+import contextlib
 import os
 import re
 import threading
@@ -153,6 +154,38 @@ def test_items_are_made_side_by_side_and_come_in_order():
 def test_one_thread_for_each_core_that_we_may_use():
     assert threads.check_threads(None) == len(os.sched_getaffinity(0))
     assert threads.check_threads(3) == 3
+
+
+def test_no_more_threads_have_a_turn_than_there_are_cores():
+    cores = len(os.sched_getaffinity(0))
+    inside, most = [], []
+    lock = threading.Lock()
+
+    def work(item):
+        with threads.turn():
+            with lock:
+                inside.append(item)
+                most.append(len(inside))
+            time.sleep(0.005)
+            with lock:
+                inside.remove(item)
+
+    list(threads.in_order(work, range(8 * cores), 4 * cores))
+    assert max(most) == cores
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_has_all_turns_even_if_its_parent_had_none_left():
+    cores = len(os.sched_getaffinity(0))
+    with contextlib.ExitStack() as all_turns:
+        for _ in range(cores):
+            all_turns.enter_context(threads.turn())
+        child = os.fork()
+        if not child:  # pragma: no cover: in another process
+            had = [threads.turn().acquire(timeout=5) for _ in range(cores)]
+            os._exit(0 if all(had) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 # -- Dask -------------------------------------------------------------------------------------------------

@@ -72,3 +72,13 @@ def test_a_wrong_value_is_named_by_its_place_among_all(small_parts):
     for threads in (1, 4):
         with pytest.raises(dc.DiscreetError, match="4321"):
             dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1), values, seed=1, threads=threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("name", "options", "bad"), [("duchi", {}, 1.5), ("randomized-response", {"size": 4}, 4)])
+def test_a_wrong_input_of_an_array_is_named_by_its_place_among_all(name, options, bad, threads, small_parts):
+    m = dc.mechanism(name, epsilon=1, **options)
+    x = some_inputs(m, 3000).copy()
+    x[2345] = bad
+    with pytest.raises(dc.DomainError, match=f"input 2345 of {name}"):
+        m.privatize_and_tally(x, threads=threads)

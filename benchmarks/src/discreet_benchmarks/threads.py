@@ -23,7 +23,7 @@ from discreet.mechanisms import base
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.registry import build
 from discreet.privacy.entropy import KEPT_WORDS, Entropy, room
-from discreet.threads import check_threads
+from discreet.threads import check_threads, turn
 from discreet_benchmarks.rows import PER_REPORT, Missing, Row, Settings, Task
 from discreet_benchmarks.timing import Clock, clock, interleaved
 
@@ -77,8 +77,9 @@ def turns(source: Mechanism, x: Any) -> dict[str, Clock]:
     def parts(count: int = 50) -> None:
         sample = source._sampler(1 << 30)
         for _ in range(count):
-            source._sample(sample, none, entropy, out[:0])
-            source._count(out[:0])
+            with turn():
+                source._sample(sample, source.check_inputs(none), entropy, out[:0])
+                source._count(out[:0])
 
     return {"chunk": clock(chunks, 200), "part": clock(parts, 50)}
 

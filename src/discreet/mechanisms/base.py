@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet import compiling, wire
 from discreet.arrays import AnyArray, Counts, Floats, Words
-from discreet.errors import DiscreetError, PrivacyError, WireError
+from discreet.errors import DiscreetError, DomainError, PrivacyError, WireError
 from discreet.mechanisms.stock import Stock
 from discreet.operators import Operator
 from discreet.privacy.certificate import Certificate
@@ -27,12 +27,12 @@ from discreet.privacy.entropy import KEPT_WORDS, Entropy, room, system_entropy
 from discreet.privacy.exact import check_epsilon
 from discreet.privacy.forks import HERE, forget_all
 from discreet.tallies import Tally
-from discreet.threads import in_order
+from discreet.threads import in_order, turn
 
 if TYPE_CHECKING:
     from discreet.mechanisms.draws import Random
 
-_PART_BYTES = 1 << 20
+_PART_BYTES = 1 << 22
 """Reports that are only counted are made this many bytes at a time, so that they stay in cache until then."""
 _COUNTED_BYTES = 1 << 22
 """Reports are checked and counted this many bytes at a time: they stay in cache from one to the other."""
@@ -243,7 +243,15 @@ class Mechanism(ABC):
         Tally(n=1000, counts=[370 630])
         """
         source = system_entropy() if entropy is None else entropy
-        values = self.check_inputs(x)
+        values = x if isinstance(x, np.ndarray) and x.ndim == 1 else self.check_inputs(x)
+        try:
+            return self._tally_parts(values, source, threads)
+        except DomainError:
+            self.check_inputs(values)  # the same, with the place in the whole
+            raise
+
+    def _tally_parts(self, values: AnyArray, source: Entropy, threads: int) -> Tally:
+        """Privatise inputs and count the reports, by one thread or in parts by several."""
         sample = self._sampler(len(values))
         parts = [values[start : start + _PART_REPORTS] for start in range(0, len(values), _PART_REPORTS)]
         if threads == 1 or len(parts) < 2:
@@ -264,16 +272,17 @@ class Mechanism(ABC):
                 sample(part, source.fill(lent, len(part) * width), out[start : start + step])
 
     def _sample_and_count(self, sample: Any, values: AnyArray, source: Entropy) -> Counts:
-        """Privatise checked inputs and count them, a part at a time, in the same memory."""
+        """Check inputs, privatise and count them, a part at a time, in the same memory."""
         counts = self._count(self._empty(0))
         report = self._empty(1).nbytes
         step = max(_PART_BYTES // report, counts.size, 1)  # counting a part must not cost more than the part
         out = self._empty(min(step, len(values)))
         for start in range(0, len(values), step):
-            part = values[start : start + step]
-            made = out[: len(part)]
-            self._sample(sample, part, source, made)
-            counts += self._count(made)
+            with turn():
+                part = self.check_inputs(values[start : start + step])
+                made = out[: len(part)]
+                self._sample(sample, part, source, made)
+                counts += self._count(made)
         return counts
 
     def _sampler(self, n: int) -> Any:
