@@ -23,6 +23,8 @@ from discreet.plans.quantile.search import (
     SURE,
     SURER,
     WARY,
+    Asked,
+    at_heap,
     first_thresholds,
 )
 
@@ -246,7 +248,13 @@ class Collections:
             around = np.clip(crossing, 1, last)[:, None]
             ends = [np.take_along_axis(points, one, 1)[:, 0] for one in (around - 1, around)]
             points = np.sort(np.concatenate([points, self.points(*ends)], 1), 1)
-        return position
+        return np.array([at_heap(self.grid, self.asked_of(run), int(one)) for run, one in enumerate(position)])
+
+    def asked_of(self, run):
+        """Return what was asked in one run."""
+        kept = self.asked[run]
+        columns = (column[run, kept] for column in (self.x, self.shares, self.variances))
+        return Asked(*columns, people=None, influence=None)
 
     def interval(self, i, level=0.95, wary=WARY):
         """Return the interval of a quantile in each run."""

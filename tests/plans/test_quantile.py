@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.estimation.cumulative import fit_cumulative, isotonic
 from discreet.plans.base import Answered
 from discreet.plans.encoders import Below
 from discreet.plans.quantile.grid import Grid, natural_step
-from discreet.plans.quantile.search import Search, rank_error
+from discreet.plans.quantile.search import Asked, Search, at_heap, rank_error
 from discreet.plans.registry import read_plan
 
 DOMAIN = dc.Interval(0, 1000)
@@ -278,6 +280,36 @@ def test_positions_thresholds_and_values_agree_exactly(low, high, step):
             encoder = Below(grid.domain, text)
             assert encoder.encode([grid.value(position), grid.value(position + 1)]).inputs.tolist() == [1, 0]
     assert (grid.value(0), grid.value(grid.last)) == (low, high)
+
+
+@pytest.mark.parametrize(
+    ("shares", "found"),
+    [
+        ([0.30, 0.31, 0.62, 0.63], 5000),  # a heap: the roundest value above 4900 and up to 5060
+        ([0.30, 0.40, 0.50, 0.60], 4970),  # as many as around it
+        ([0.44, 0.45, 0.49, 0.50], 4970),  # too few to be told from chance
+    ],
+)
+def test_a_heap_between_two_thresholds_is_named_by_its_roundest_value(shares, found):
+    grid, variances = Grid(dc.Interval(0, 10_000), 10), np.full(4, 4e-4)
+    asked = Asked(np.array([474, 490, 506, 522]), np.array(shares), variances, np.full(4, 600), variances)
+    assert grid.value(at_heap(grid, asked, 497)) == found
+    assert at_heap(grid, asked, 100) == 100  # nobody was asked on both sides
+    assert at_heap(grid, asked, 900) == 900
+
+
+@given(
+    st.sampled_from([(0, 500_000), (-7.5, 12.3), (1000, 1e9)]),
+    st.sampled_from([0.1, 0.25, 7, 100]),
+    st.integers(0, 10**6),
+    st.integers(2, 500),
+)
+def test_the_roundest_value_lies_between_the_thresholds(ends, step, low, width):
+    grid = Grid(dc.Interval(*ends), step) if step <= ends[1] - ends[0] else Grid(dc.Interval(*ends), 0.1)
+    low %= grid.last
+    high = min(low + width, grid.last)
+    near = (low + 1 + high) // 2
+    assert low < grid.roundest(low, high, near) <= high
 
 
 def test_natural_steps():

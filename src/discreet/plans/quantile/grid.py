@@ -113,6 +113,30 @@ class Grid:
             return self.last
         return max(0, _quotient(found, self._unit, ROUND_FLOOR) - self._first)
 
+    def roundest(self, above: int, upto: int, near: int) -> int:
+        """Return the position of the roundest value above one and up to another; of several, that next to near.
+
+        A multiple of 1000 is rounder than one of 500, and that rounder than one of 200.
+
+        Examples
+        --------
+        >>> Grid(Interval(0, 100_000), 100).roundest(413, 455, 430), Grid(Interval(0, 1), 0.01).roundest(41, 49, 44)
+        (450, 45)
+        """
+        low, high = self.exact(above), self.exact(upto)
+        for power in range(high.copy_abs().max(low.copy_abs()).adjusted(), self._unit.adjusted() - 1, -1):
+            for digit in (10, 5, 2):
+                unit = Decimal(digit).scaleb(power)
+                first, last = _quotient(low, unit, ROUND_FLOOR) + 1, _quotient(high, unit, ROUND_FLOOR)
+                if first > last:
+                    continue
+                closest = _quotient(self.exact(near) + unit / 2, unit, ROUND_FLOOR)
+                value = _EXACT.multiply(unit, Decimal(min(max(closest, first), last)))
+                found = self.position(decimal_text(value))
+                if self.exact(found) == value:
+                    return found
+        return near
+
     # -- the scale ----------------------------------------------------------------------------------------
 
     @cached_property

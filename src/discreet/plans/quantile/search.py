@@ -11,9 +11,9 @@ asked and answered.
 2. New thresholds are the quantiles of P(quantile <= g) = Phi((F(g) - q) / (1.3 s)), from 5 % to 95 % and a tenth of
    them even in the window: further out than the fit's own doubt, which is free where F is straight, safe where the fit
    is wrong, and where the ends of the interval will be.
-3. The answer is where the isotonic fit crosses q. The ends of its interval are thresholds that were asked, since
-   between two of them there may be a heap, and the fit behind them is wary of heaps; a nearly straight fit counts if it
-   is 2.3 times as sure.
+3. The answer is where the isotonic fit crosses q; if a heap lies there, the roundest value between the thresholds next
+   to it. The ends of its interval are thresholds that were asked, since between two of them there may be a heap, and
+   the fit behind them is wary of heaps; a nearly straight fit counts if it is 2.3 times as sure.
 """
 
 import math
@@ -45,6 +45,10 @@ WARY = 3.0
 """The same for intervals: heaps are likely unless the answers show none."""
 SURER = 2.3
 """How many times as many standard errors of a nearly straight fit end an interval too, where a wary one is unsure."""
+HEAP = 3.0
+"""Standard errors by which a share of people between two thresholds is more than around them, so that it is a heap."""
+MOSTLY = 0.5
+"""Least part of such a share that is more than around it."""
 FEW_POINTS = 300
 """Positions at which the fit is looked at."""
 SEARCH = 1.3
@@ -182,7 +186,8 @@ class Search:
             if 0 < crossing < points.size and points[crossing] - points[crossing - 1] > 1:
                 finer = self._points(int(points[crossing - 1]), int(points[crossing]))
                 points = np.unique(np.r_[points, finer])
-        return Found(max(0, int(points[min(crossing, points.size - 1)])), roughness)
+        position = max(0, int(points[min(crossing, points.size - 1)]))
+        return Found(at_heap(self.grid, self.asked, position), roughness)
 
     def interval(self, level: float) -> tuple[int, int]:
         """Return the interval of the quantile: from above the last threshold below it to the first that is not."""
@@ -190,6 +195,26 @@ class Search:
         ends = [self._outer(deviations, self.wary), self._outer(SURER * deviations, STRAIGHT)]
         low, high = max(low for low, _ in ends), min(high for _, high in ends)
         return low + 1, max(high, low + 1)
+
+
+def at_heap(grid: Grid, asked: Asked, position: int) -> int:
+    """Return the roundest value around a position if a heap lies between the thresholds next to it, or the position.
+
+    Where in the gap it lies nobody was asked, and people round to round numbers; no other guess is better.
+    """
+    x = np.r_[-1, asked.positions[asked.positions < grid.last], grid.last]
+    i = int(np.searchsorted(x, position))
+    if not 2 <= i < x.size - 1 or x[i] - x[i - 1] < 2:
+        return position
+    shares, variances = (np.r_[0.0, values[: x.size - 2], 1.0] for values in (asked.shares, asked.variances))
+    around, place = slice(i - 2, i + 2), grid.place(x[i - 2 : i + 2])
+    before, lower, upper, after = shares[around].tolist()
+    ratio = (place[2] - place[1]) / (place[1] - place[0] + place[3] - place[2])
+    expected = ratio * max(lower - before + after - upper, 0.0)
+    weights = np.array([ratio, 1 + ratio, 1 + ratio, ratio])
+    excess, error = upper - lower - expected, math.sqrt(np.square(weights) @ variances[around])
+    is_heap = excess > HEAP * error and excess > MOSTLY * (upper - lower)
+    return grid.roundest(int(x[i - 1]), int(x[i]), position) if is_heap else position
 
 
 def first_thresholds(grid: Grid, count: int) -> Counts:
