@@ -18,6 +18,7 @@ FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
 )  # fmt: skip
+OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 PICTURES = os.environ.get("DISCREET_PICTURES")
 """Set to a folder, the tests leave screenshots there (those of docs/images were made so)."""
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 from tests.service import browsing
+from tests.service.hosting import another_site
+from tests.service.judging import Judge, axe_source
 from tests.service.postgres import HOW, Postgres, programs
 from tests.service.running import Running, running
 
@@ -67,3 +69,20 @@ def browser(tmp_path) -> Iterator[Any]:
         pytest.skip(browsing.HOW)
     with browsing.chromium(tmp_path) as found:
         yield found
+
+
+@pytest.fixture
+def host(tmp_path) -> Iterator[str]:
+    """Another site, whose pages a test may add to below `tmp_path / "site"`."""
+    with another_site(tmp_path / "site") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory) -> str:
+    return axe_source(tmp_path_factory.mktemp("axe"))
+
+
+@pytest.fixture
+def judge(browser, axe) -> Judge:
+    return Judge(browser, axe)

@@ -1,67 +1,20 @@
-"""Every page in every state, judged by axe-core: no violation, in light and dark, on a phone and a desktop."""
+"""Every state of the pages where people answer, judged by axe-core: no violation in any look, in any direction."""
 
 import json
-import os
-import shutil
-import subprocess
-import tarfile
-from pathlib import Path
-from typing import Any
+import re
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.service.browsing import act, answer, is_shown, press, screen, text, until
-from tests.service.running import Running, TwoRounds, running
-from tests.service.surveys import people, survey, visit
+from tests.service.browsing import OPEN_ALL, answer, is_shown, press, screen, text, until
+from tests.service.running import Running, TwoRounds
+from tests.service.surveys import answer_all, people, survey, visit
 
 import discreet as dc
 from discreet.service import schema
+from discreet.service.limits import RateLimit
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-
-
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory) -> str:
-    """The text of axe-core: the file that DISCREET_AXE names, or what npm has."""
-    if named := os.environ.get("DISCREET_AXE"):
-        return Path(named).read_text(encoding="utf-8")
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is needed to fetch axe-core; or set DISCREET_AXE to axe.min.js")
-    folder = tmp_path_factory.mktemp("axe")
-    done = subprocess.run([npm, "pack", "axe-core@4"], cwd=folder, capture_output=True, text=True, timeout=180)
-    archives = list(folder.glob("axe-core-*.tgz"))
-    if done.returncode or not archives:
-        pytest.skip("axe-core cannot be fetched here; set DISCREET_AXE to axe.min.js")
-    with tarfile.open(archives[0]) as archive:
-        found = archive.extractfile("package/axe.min.js")
-        assert found is not None
-        return found.read().decode()
-
-
-class Judge:
-    """Asks axe about the page that is shown, in four looks."""
-
-    def __init__(self, driver: Any, source: str) -> None:
-        self.browser, self.source, self.states = driver, source, 0
-
-    def __call__(self, state: str) -> None:
-        for width, height, dark in ((390, 844, False), (390, 844, True), (1280, 900, False), (1280, 900, True)):
-            screen(self.browser, width, height, dark)
-            self.browser.execute_script("if (!window.axe) { (0, eval)(arguments[0]); }", self.source)
-            found = self.browser.execute_async_script(
-                """const done = arguments[0];
-                axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => done(violations.map(
-                    ({ id, nodes }) => [id, nodes.map(({ target }) => target.join(" ")).slice(0, 5)])));"""
-            )
-            assert found == [], (state, width, "dark" if dark else "light", found)
-        self.states += 1
-
-
-@pytest.fixture
-def judge(browser, axe) -> Judge:
-    return Judge(browser, axe)
 
 
 @pytest.mark.parametrize("language", ["en", "de", "ar"])
@@ -117,45 +70,124 @@ def test_the_answer_page_when_it_cannot_be_answered(site, browser, judge):
     judge("missing")
 
 
-def test_the_dashboard(site, browser, judge):
-    browser.get(f"{site.url}/")
-    until(browser, is_shown("signin"))
-    judge("sign in")
+def test_what_else_a_campaign_says(site, browser, judge):
+    """Unit, consent and contact; several numbers; a group that an invitation says; campaigns that are not open."""
+    admin, one = site.collector(), dc.Mean(dc.Interval(0, 120), 1.0, method="duchi")
+    asked = admin.create(
+        one, "Minutes", question="How long?\nThink of last week.", minimum=1, unit="minutes",
+        contact="ann@clinic.example", consent="You are free to stop at any time.",
+    )  # fmt: skip
+    several = admin.create(dc.Means([dc.Interval(0, 10)] * 2, 2.0, names=["sleep", "food"]), "Several", minimum=1)
+    quantile = admin.create(dc.Quantile(dc.Interval(0, 120), 0.5, 1.0), "Median", minimum=1)
+    grouped = dc.Groups(one, by=dc.Categories(["Iowa", "Ohio"]), name="state")
+    invited = admin.create(grouped, "Invited", minimum=1, admission="invited")
+    (ticket,) = invited.invite(1, group="Ohio")
+    for state, path in {
+        "unit, consent and contact": asked.id,
+        "several numbers": several.id,
+        "a quantile": quantile.id,
+        "invited to a group": f"{invited.id}#ticket={ticket}",
+    }.items():
+        browser.get("about:blank")
+        browser.get(f"{site.url}/c/{path}")
+        until(browser, is_shown("form"))
+        judge(state)
+    later = admin.create(one, "Later", minimum=1, opens="2099-01-01")
+    over = admin.create(one, "Over", minimum=1)
+    over.submit([60.0])
+    over.close_round()
+    for state, path, said in (
+        ("scheduled", later.id, "opens later"),
+        ("finished", over.id, "is finished"),
+        ("without an invitation", invited.id, "for invited people"),
+    ):
+        browser.get("about:blank")
+        browser.get(f"{site.url}/c/{path}")
+        until(browser, lambda b, said=said: said in text(b, "status"))
+        judge(state)
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_the_answer_page_while_the_collector_is_busy(site, browser, judge, monkeypatch, language):
+    admin, is_busy = site.collector(), True
+    plan = dc.Mean(dc.Interval(0, 120), 1.0, method="duchi")
+    campaign = admin.create(plan, "Busy", minimum=1, language=language, admission="invited")
+    (first, second) = campaign.invite(2)
+    monkeypatch.setattr(RateLimit, "allows", lambda *_: not is_busy)
+    browser.get(f"{site.url}/c/{campaign.id}#ticket={first}")
+    until(browser, lambda b: re.search(r"\d", text(b, "status")))  # it counts the seconds
+    judge("429 while it loads")
+    is_busy = False
+    answer(browser, "47")
+    press(browser, "draw")
+    until(browser, is_shown("send"))
+    is_busy = True
+    press(browser, "send")
+    until(browser, lambda b: text(b, "send-error") != "")
+    judge("429 while it sends")
+    browser.refresh()
+    is_busy = False
+    until(browser, is_shown("send"))
+    judge("kept here")
+    press(browser, "send")
+    until(browser, lambda b: text(b, "left-behind") != "")
+    # The same invitation on another device: the first answer counts.
+    browser.execute_script("localStorage.clear()")
     browser.get("about:blank")
-    browser.get(f"{site.url}/#token={site.token}")
-    until(browser, lambda b: "No campaigns yet" in text(b, "live"))
-    judge("no campaigns")
-    admin, draws = site.collector(), np.random.default_rng(1)
-    mean = admin.create(dc.Mean(dc.Interval(0, 120), 1.0), "Commuting", question="How long?", minimum=100, people=3000)
-    browser.get(f"{site.url}/campaigns/{mean.id}")
-    until(browser, lambda b: "Not shown yet" in text(b, "live"))
-    judge("withheld")
-    mean.submit(np.clip(draws.gamma(3, 12, 2000), 0, 120), entropy=dc.Entropy.seeded(1))
-    shares = admin.create(dc.Frequency(dc.Categories(["train", "car", "on foot"]), 1.0), "Ways", minimum=100)
-    shares.submit(draws.choice(["train", "car", "on foot"], 2000))
-    whole = admin.create(dc.Distribution(dc.Interval(0, 120), 1.0, bins=32), "Whole", minimum=100)
-    whole.submit(np.clip(draws.gamma(3, 12, 2000), 0, 120))
-    for name, campaign, said in (("mean", mean, "±"), ("shares", shares, "on foot"), ("distribution", whole, "median")):
-        browser.get(f"{site.url}/campaigns/{campaign.id}")
-        until(browser, lambda b, said=said: said in text(b, "live"))
-        browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-        judge(name)
-    browser.get(f"{site.url}/")
-    until(browser, lambda b: "Commuting" in text(b, "live"))
-    judge("list")
-    browser.get(f"{site.url}/new")
-    until(browser, lambda b: "expect the mean within" in text(b, "advice"))
-    judge("form")
-    for path, said in (("/people", "owner"), (f"/campaigns/{mean.id}/report", "Commuting")):
-        browser.get(f"{site.url}{path}")
-        until(browser, lambda b, said=said: said in text(b, "main"))
-        judge(path)
-    browser.get(f"{site.url}/campaigns/{mean.id}/edit")
-    until(browser, lambda b: b.execute_script("return document.getElementById('title')?.value === 'Commuting'"))
-    judge("edit")
+    browser.get(f"{site.url}/c/{campaign.id}#ticket={first}")
+    answer(browser, "30")
+    press(browser, "draw")
+    press(browser, "send")
+    until(browser, lambda b: text(b, "left-behind") != "")
+    judge("used elsewhere")
+    browser.execute_script("localStorage.clear()")
+    browser.get("about:blank")
+    browser.get(f"{site.url}/c/{campaign.id}#ticket={second}")
+    answer(browser, "30")
+    press(browser, "draw")
+    until(browser, is_shown("send"))
+    campaign.close_round()
+    press(browser, "send")
+    until(browser, lambda b: text(b, "left-behind") + text(b, "send-error") != "")
+    judge("too late")
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/api/*"]})
+    browser.get("about:blank")
+    browser.get(f"{site.url}/c/{campaign.id}")
+    until(browser, lambda b: re.search(r"\d", text(b, "status")))
+    judge("not reached")
 
 
-OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_a_question_in_the_frame_of_another_site(site, browser, judge, host, language):
+    campaign = site.collector().create(survey(), "Your week", minimum=1, origins=[host], language=language)
+
+    def enter() -> None:
+        browser.switch_to.frame(browser.find_element("id", "question"))
+        until(browser, lambda b: b.execute_script("return document.body.classList.contains('framed')"))
+
+    browser.get(f"{host}/frame.html?collector={site.url}&campaign={campaign.id}")
+    judge("the site around it")
+    enter()
+    until(browser, is_shown("form"))
+    judge("framed form")
+    answer_all(browser)
+    until(browser, is_shown("could"))
+    judge("framed, chosen")
+    press(browser, "draw")
+    until(browser, is_shown("will"))
+    browser.execute_script(OPEN_ALL)
+    judge("framed, ready to send")
+    press(browser, "send")
+    until(browser, lambda b: text(b, "left-behind") != "")
+    judge("framed, sent")
+    browser.switch_to.default_content()
+    until(browser, lambda b: text(b, "thanks") == "Thank you.")
+    judge("the site around it, thanked")
+    browser.refresh()
+    enter()
+    until(browser, is_shown("budget"))
+    judge("framed, answered before")
 
 
 @pytest.mark.parametrize("language", ["en", "ar"])
@@ -201,38 +233,7 @@ def test_groups_and_tables(site, browser, judge):
         judge(f"results {campaign.id}")
 
 
-def test_the_form_for_every_kind_of_question(site, browser, judge):
-    browser.get(f"{site.url}/new#token={site.token}")
-    until(browser, lambda b: "expect the mean within" in text(b, "advice"))
-    for kind in ("distribution", "quantile", "frequency", "cross-table", "questionnaire"):
-        browser.execute_script(f"document.querySelector('[name=kind][value={kind}]').click()")
-        browser.execute_script(OPEN_ALL)
-        until(browser, lambda b: text(b, "advice").strip() != "")
-        judge(f"form, {kind}")
-
-
-def test_dialogs_and_what_is_refused(site, browser, judge):
-    campaign = site.collector().create(
-        dc.Mean(dc.Interval(0, 1), 1.0, method="duchi"), "Dialogs", minimum=1, admission="invited", closes="2099-01-01",
-        origins=["https://news.example"],
-    )  # fmt: skip
-    for action in ("qr", "invite", "results", "extend", "close", "archive", "delete"):
-        browser.get("about:blank")
-        browser.get(f"{site.url}/campaigns/{campaign.id}#token={site.token}")
-        browser.execute_script(OPEN_ALL)  # the snippet that embeds the campaign
-        act(browser, action)
-        judge(f"dialog {action}")
-    browser.get(f"{site.url}/people")
-    act(browser, "person")
-    judge("dialog person")
-    viewer = site.store.new_token("Ann", site.settings.today(), role="viewer")
-    browser.get("about:blank")
-    browser.get(f"{site.url}/people#token={viewer}")
-    until(browser, lambda b: "needs the role owner" in text(b, "forbidden"))
-    judge("forbidden")
-    browser.get(f"{site.url}/signin?state=x")
-    until(browser, lambda b: "did not begin to sign in" in text(b, "signin-status"))
-    judge("signing in failed")
+def test_what_the_library_refuses(site, browser, judge):
     plan = dc.Frequency(dc.Categories(["yes", "no"]), 1.0, method="randomized-response")
     claim = site.collector().create(plan, "Claim", minimum=1)
     with site.store.write() as connection:
@@ -242,17 +243,3 @@ def test_dialogs_and_what_is_refused(site, browser, judge):
     until(browser, lambda b: "than the collector claims" in text(b, "status"))
     browser.execute_script(OPEN_ALL)
     judge("refused by the library")
-
-
-@pytest.mark.needs("joserfc")
-def test_signing_in_through_a_provider(tmp_path, browser, judge):
-    settings = {"oidc_issuer": "https://id.example", "oidc_client_id": "c", "public_url": "https://collector.example"}
-    with running(str(tmp_path / "collector.db"), **settings, oidc_name="the clinic") as site:
-        site.store.new_account("Ann", "ann@clinic.example", site.settings.today())
-        browser.get(f"{site.url}/")
-        until(browser, is_shown("provider"))
-        judge("sign in with a provider")
-        browser.get("about:blank")
-        browser.get(f"{site.url}/people#token={site.token}")
-        until(browser, lambda b: "ann@clinic.example" in text(b, "accounts"))
-        judge("accounts")

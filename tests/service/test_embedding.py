@@ -1,22 +1,18 @@
 """Other sites: which may frame a campaign or call the collector from a page of their own, and which may not."""
 
-import functools
 import http.client
-import http.server
 import json
 import os
 import shutil
 import subprocess
 import tarfile
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.service.browsing import complaints, is_shown, picture, press, screen, text, until
 from tests.service.running import Running
-from tests.service.surveys import survey
+from tests.service.surveys import answer_all, survey
 
 import discreet as dc
 from discreet.device.client import CollectorError
@@ -26,7 +22,6 @@ from discreet.service import served
 from discreet.service.origins import check_origins
 from discreet.service.verify import verify_page
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "embedding"
 CLIENT = Path(__file__).parents[2] / "clients" / "javascript"
 PACKAGES = ("survey-core@2.5.38", "survey-js-ui@2.5.38")
 GOOD = "https://news.example"
@@ -135,26 +130,6 @@ def test_only_listed_sites_may_frame(site):
 # -- in a browser ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def host(tmp_path) -> Iterator[str]:
-    """Another site: the examples, on another host name than the collector's."""
-    folder = tmp_path / "site"
-    shutil.copytree(EXAMPLES, folder)
-    handler = functools.partial(_Quiet, directory=str(folder))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://localhost:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join(timeout=20)
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
 def test_a_question_is_answered_in_the_frame_of_another_site(site, browser, host):
     admin = site.collector()
     campaign = admin.create(survey(), "Your week", minimum=1, origins=[host])
@@ -184,18 +159,6 @@ def test_a_question_is_answered_in_the_frame_of_another_site(site, browser, host
     until(browser, lambda b: any("frame-ancestors" in one for one in complaints(b)))
     browser.switch_to.frame(browser.find_element("id", "question"))
     assert not browser.execute_script("return Boolean(document.getElementById('form'))")
-
-
-def answer_all(browser: Any) -> None:
-    """Answer every field that is shown: the first option, or 20."""
-    browser.execute_script("""
-        for (const part of document.querySelectorAll("fieldset.asked")) {
-            const field = part.querySelector("input[type=number], input[type=radio], input[type=checkbox]");
-            if (field.type === "number") {
-                field.value = "20";
-                field.dispatchEvent(new Event("input", { bubbles: true }));
-            } else field.click();
-        }""")
 
 
 def packages(folder: Path) -> None:

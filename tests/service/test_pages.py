@@ -194,6 +194,32 @@ def test_a_form_that_is_wrong_gets_a_sentence(site, change):
     assert "data-plan" not in text
 
 
+def test_people_see_a_page_where_there_is_none_and_programs_see_json(site):
+    for path, said in (
+        ("/nowhere", "no such page"),
+        ("/campaigns/short", "no such page"),
+        ("/c/", "no such question"),
+        ("/c/a/b", "no such question"),
+    ):
+        for accept, kind in (("text/html,*/*;q=0.8", "text/html"), ("*/*", "application/json")):
+            connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=600)
+            connection.request("GET", path, headers={"Accept": accept})
+            response = connection.getresponse()
+            text = response.read().decode()
+            connection.close()
+            assert response.status == (404 if kind == "text/html" or path != "/campaigns/short" else 422)
+            assert response.getheader("Content-Type").startswith(kind)
+            assert (said in text) == (kind == "text/html")
+            assert response.getheader("Content-Security-Policy")
+    for path in ("/api/nowhere", "/pages/nowhere", "/api/campaigns/short", "/static/nowhere.js"):
+        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=600)
+        connection.request("GET", path, headers={"Accept": "text/html"})
+        response = connection.getresponse()
+        assert response.status in (404, 422)
+        assert "error" in json.loads(response.read())
+        connection.close()
+
+
 def test_static_files_and_the_client_are_served(site):
     for name in ("style.css", "answer.js", "client/index.js", "client/ledger.js", "icon.svg"):
         status, headers, _ = get(site, f"/static/{name}")

@@ -60,21 +60,35 @@ def _log_no_addresses() -> None:
 
 
 def _handle_errors(app: FastAPI) -> None:
+    def not_found(request: Request) -> Response:
+        found: Response = app.state.not_found(request.scope["path"])
+        return found
+
     async def discreet_error(_: Request, error: Exception) -> Response:
         assert isinstance(error, DiscreetError)
         status = status_of(error)
         return JSONResponse({"error": str(error)}, status, _HEADERS.get(status))
 
-    async def wrong_field(_: Request, error: Exception) -> Response:
+    async def wrong_field(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
+        if _is_for_people(request):  # the only field of a page is the id in its path
+            return not_found(request)
         first = error.errors()[0]  # without its input, which may be private or not be JSON
         where = ".".join(str(part) for part in first["loc"])
         return JSONResponse({"error": f"{where}: {first['msg']}"}, 422)
 
-    async def http_error(_: Request, error: Exception) -> Response:
+    async def http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        if error.status_code == 404 and _is_for_people(request):
+            return not_found(request)
         return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
     app.add_exception_handler(DiscreetError, discreet_error)
     app.add_exception_handler(RequestValidationError, wrong_field)
     app.add_exception_handler(HTTPException, http_error)
+
+
+def _is_for_people(request: Request) -> bool:
+    """Whether somebody opens a page in a browser, and should not see JSON; scripts and programs do not ask for HTML."""
+    is_call = request.scope["path"].startswith(("/api/", "/pages/", "/static/", "/health", "/metrics", "/openapi"))
+    return request.method == "GET" and not is_call and "text/html" in request.headers.get("accept", "")

@@ -176,6 +176,7 @@ def mount(app: FastAPI, service: Service) -> None:
             raise Missing("there is no such file; reload the page")
         return bundles[name].response(request)
 
+    app.state.not_found = lambda path: page("missing.html" if path.startswith("/c/") else "nowhere.html", 404)
     app.mount("/static/client", Modules(directory=served.client_folder()), name="client")
     app.mount("/static", Modules(directory=served.STATIC), name="static")
 

@@ -16,6 +16,7 @@ import { chooseLanguage, say } from "./words.js";
 
 async function start() {
   chooseLanguage();
+  document.title = $("title").textContent; // until the collector says what is asked
   startKiosk();
   const ledger = await ownLedger();
   const device = new Device(ledger);

@@ -8,22 +8,23 @@ import "./tips.js";
 
 const live = $("live");
 const { source } = live.dataset;
+const heading = live.querySelector("h1"); // of a page whose own one comes with what is loaded
 let last = "";
+/** @type {string | null} */
+let asked = null; // the button that was pressed
 let isLate = false; // whether the line below speaks of a refresh; what an action said stays until the next one
 
 async function refresh() {
   try {
     const response = await call(source);
     if (response.status === 401) {
-      live.replaceChildren();
-      last = "";
+      clear();
       await signedIn();
       return refresh();
     }
-    if (response.status === 403) {
-      live.replaceChildren();
-      last = "";
-      $("forbidden").textContent = (await response.json()).error;
+    if ([403, 404].includes(response.status)) {
+      clear();
+      $("forbidden").textContent = sentence((await response.json()).error);
       $("forbidden").hidden = false;
       return;
     }
@@ -35,6 +36,15 @@ async function refresh() {
     $("live-status").textContent = `Not up to date: ${/** @type {Error} */ (error).message}. Trying again …`;
   }
 }
+
+/** Leave nothing but a heading. */
+function clear() {
+  live.replaceChildren(...(heading ? [heading] : []));
+  last = "";
+}
+
+/** What the collector says, as a sentence. @param {string} text */
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 /** Our own templates, in which every text is escaped; the page's policy runs no script from them anyway. */
 function show(text) {
@@ -66,6 +76,7 @@ live.addEventListener("click", async (event) => {
   const button = /** @type {Element} */ (event.target).closest("button");
   if (!button) return;
   const { export: path, name, copy: copied, action } = button.dataset;
+  asked = selectorOf(button);
   $("live-status").textContent = "";
   try {
     if (path) await download(path, name);
@@ -75,6 +86,9 @@ live.addEventListener("click", async (event) => {
     $("live-status").textContent = /** @type {Error} */ (error).message;
   }
 });
+
+// The button that opened the dialog may have been replaced since.
+$("dialog")?.addEventListener("close", () => asked && live.querySelector(asked)?.focus());
 
 if (isSignedIn()) signedIn();
 refresh().then(() => "still" in live.dataset || follow(source, refresh));

@@ -89,7 +89,7 @@ const holds = (packed, v) => Boolean(packed[v >> 3] & (1 << v % 8));
 /** A report as people read it. */
 function named({ mechanism, meanings: labels }, packed, code, id) {
   if (membership(mechanism) && labels) {
-    const chips = labels.map((label, v) => el("span", { class: holds(packed, v) ? "chip open" : "chip off" }, String(label)));
+    const chips = labels.map((label, v) => el("span", holds(packed, v) ? { class: "chip open" } : { class: "chip off", "aria-hidden": "true" }, String(label)));
     return worded("report-set", { set: el("span", { class: "chips" }, ...chips) });
   }
   const label = labels && Number(mechanism.alphabet) === labels.length ? labels[Number(code)] : null;

@@ -1,8 +1,8 @@
 // What a shape of a chart stands for, beside the pointer; a tap shows it on phones, Escape hides it. The tables say the same.
-import { el } from "./dom.js";
+import { $, el } from "./dom.js";
 
 const tip = el("div", { id: "tip", role: "tooltip", hidden: "" });
-document.body.append(tip);
+$("main").append(tip);
 
 /** @param {PointerEvent} event */
 function show(event) {

@@ -1,5 +1,6 @@
 export default {
   "skip": "Zum Inhalt springen",
+  "a-question": "Eine Frage",
   "checking": "Es wird geprüft, wie privat diese Frage ist …",
   "later": "Ihr Link gehört zu einer anderen Runde",
   "answer": "Ihre Antwort",

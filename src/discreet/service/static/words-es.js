@@ -1,5 +1,6 @@
 export default {
   "skip": "Ir al contenido",
+  "a-question": "Una pregunta",
   "checking": "Comprobando la privacidad de esta pregunta …",
   "later": "Su enlace es de otra ronda",
   "answer": "Su respuesta",

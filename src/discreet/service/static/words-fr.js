@@ -1,5 +1,6 @@
 export default {
   "skip": "Aller au contenu",
+  "a-question": "Une question",
   "checking": "Vérification de la confidentialité de cette question …",
   "later": "Votre lien correspond à un autre tour",
   "answer": "Votre réponse",
