@@ -1,10 +1,10 @@
 """What is read off all explanations of the same reports, and how uncertain it is.
 
-The histogram that is shown is the average of explanations (`search` finds them), weighted by evidence. The ends of
-intervals are quantiles of a mixture of normal laws, one for each explanation, so where reports cannot tell two apart,
-an interval covers both. There each counts with the cube root of its evidence: no prior is quite true, so the evidence
-seems surer than it is, and a smooth curve must not drive out a rough one that explains the reports nearly as well. And
-there lattices of heaps count from the beginning, while they are shown only once the reports ask for them.
+The histogram that is shown is the average of explanations (`search` finds them). The ends of intervals are quantiles
+of a mixture of normal laws, one for each explanation, so where reports cannot tell two apart, an interval covers both.
+Each counts with the cube root of its evidence: no prior is quite true, so the evidence seems surer than it is, and a
+smooth curve must not drive out a rough one that explains the reports nearly as well. In intervals lattices of heaps
+count from the beginning, while they are shown only once the reports ask for them.
 """
 
 import math
@@ -28,7 +28,7 @@ DOUBT = 4.0
 WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 EVENLY = 1 / 3
-"""Power of the evidence in intervals."""
+"""Power of the evidence with which an explanation counts."""
 WINDOWS = (64, 16, 4)
 """Parts of the domain that are the windows around a bucket."""
 
@@ -77,7 +77,7 @@ class Explanations:
         self.size, self.limits = size, limits
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
         self.shown, self.shown_weights = _weighed(found, [one.score - DOUBT * len(one.lattices) for one in found])
-        self.allowed, self.weights = _weighed(found, [one.score for one in found], EVENLY)
+        self.allowed, self.weights = _weighed(found, [one.score for one in found])
 
     @cached_property
     def f(self) -> Floats:
@@ -267,11 +267,9 @@ def _interpolated(sums: Floats, places: Floats) -> Floats:
     return np.asarray((1 - share) * sums[bucket] + share * sums[bucket + 1])
 
 
-def _weighed(
-    found: Sequence[Explanation], scores: Sequence[float], power: float = 1.0
-) -> tuple[list[Explanation], Floats]:
+def _weighed(found: Sequence[Explanation], scores: Sequence[float]) -> tuple[list[Explanation], Floats]:
     """Return those within reach of the best, and their weights."""
     values = np.array(scores)
     near = np.flatnonzero(values > values.max() - WORSE)
-    weights = np.exp(power * (values[near] - values.max()))
+    weights = np.exp(EVENLY * (values[near] - values.max()))
     return [found[i] for i in near.tolist()], np.asarray(weights / weights.sum())

@@ -34,6 +34,8 @@ TOO_ROUGH = 3.0
 """Once a random walk is this many nats worse than the best, rougher ones are not tried."""
 HOPELESS = 3 * WORSE
 """A fit that can be expected to stay this many nats worse than the best is not fitted to the end."""
+WORTH = 1.0
+"""Nats that a lattice must gain before others are tried within it."""
 MOSTLY = 0.5
 """A bucket of which more than this part is a heap may be nothing but a heap."""
 MOST_HEAPS = 8
@@ -145,7 +147,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
     price = math.log(len(search.lattices)) if search.lattices else 0.0
     base = Prior(10 * smoothness, 10.0)
     first = [_with_lattices(search, base, top, (lattice,), price) for lattice in search.lattices]
-    if first and (leading := _best(first)).score > search.best - 1.0:
+    if first and (leading := _best(first)).score > top.score + WORTH:
         for lattice in search.lattices:
             if _nested(lattice, leading.lattices[0]):
                 _with_lattices(search, leading.fit.prior, leading, (*leading.lattices, lattice), 2 * price)
@@ -178,5 +180,8 @@ def _with_lattices(
         prior = replace(start.fit.prior, points=tuple(points.tolist()))
         return search.grow(prior, start.fit.theta, lattices, cost)
     raised = np.flatnonzero(points)
-    priors = (replace(base, heaps=(*base.heaps, heaps_at(raised, variance))) for variance in LATTICE_VARIANCES)
-    return _best([search.grow(prior, start.fit.theta, lattices, cost) for prior in priors])
+    grown: list[Explanation] = []
+    for variance in LATTICE_VARIANCES:
+        prior = replace(base, heaps=(*base.heaps, heaps_at(raised, variance)))
+        grown.append(search.grow(prior, (grown or [start])[-1].fit.theta, lattices, cost))
+    return _best(grown)

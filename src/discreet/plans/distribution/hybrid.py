@@ -3,7 +3,7 @@
 Square Wave shows the shape of a density and hides spikes; an oracle shows spikes and hides the shape in noise. Each
 person sends one ε-LDP report; who is asked how does not depend on the answer. The server then fits every log-density
 that may explain both kinds of report, smooth, rough, with single heaps and with heaps at round numbers
-(`estimation.search`); the answer is their average, weighted by their evidence.
+(`estimation.search`); the answer is their average, weighted by what the reports say for each.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 What people are asked is fixed before any report; how the reports are decoded may depend on them. "auto" asks 92 in 100
 people for their bucket through Square Wave, which shows the shape, and the others through a frequency oracle, which
-shows spikes; the server then averages everything that may explain the reports, smooth, rough or heaped, by evidence.
+shows spikes; the server then averages everything that may explain the reports, smooth, rough or heaped.
 docs/papers/square-wave.md compares it with the papers' methods, and says where it is worse.
 """
 
