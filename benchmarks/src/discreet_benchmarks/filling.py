@@ -102,6 +102,7 @@ def filling(settings: Settings) -> list[Row]:
     needed()
     from discreet.service.asked import Asked
     from discreet.service.campaigns import Campaigns
+    from discreet.service.serving import SAFELY
     from discreet.service.settings import Settings as ServiceSettings
     from discreet.service.store import Store
 
@@ -120,7 +121,7 @@ def filling(settings: Settings) -> list[Row]:
         )
         servers: list[tuple[subprocess.Popen[bytes], int]] = []
         try:
-            servers += [start(ours), start(ECHO)]
+            servers += [start(ours, SAFELY), start(ECHO)]
             rows = singles(servers, identifier, width, 4000 if settings.quick else 20_000)
             rows += people(servers[0], asked_of.hex(), 200 if settings.quick else 1000)
             with Store(database) as store:

@@ -105,12 +105,13 @@ def _done(group: list[Any]) -> None:
         future.set_result(None)
 
 
-def start(code: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Run an application (an expression) on uvicorn in a process of its own."""
+def start(code: str, options: dict[str, Any] | None = None) -> tuple[subprocess.Popen[bytes], int]:
+    """Run an application, which the code calls ``app``, on uvicorn in a process of its own."""
+    how = {"access_log": False, "ws": "none"} if options is None else options
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    text = f"{code}\nimport uvicorn\nuvicorn.run(app, port={port}, log_level='error', access_log=False, ws='none')"
+    text = f"{code}\nimport uvicorn\nuvicorn.run(app, port={port}, log_level='error', **{how!r})"
     process = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
@@ -190,6 +191,7 @@ def uploads(settings: Settings) -> list[Row]:
     needed()
     from discreet.service.asked import Asked
     from discreet.service.campaigns import Campaigns
+    from discreet.service.serving import SAFELY
     from discreet.service.settings import Settings as ServiceSettings
     from discreet.service.store import Store
 
@@ -207,7 +209,7 @@ def uploads(settings: Settings) -> list[Row]:
         empty = f"from discreet_benchmarks.service import Floor\napp = Floor({str(Path(directory) / 'floor.db')!r})"
         servers: list[tuple[subprocess.Popen[bytes], int]] = []
         try:
-            servers += [start(ours), start(empty)]
+            servers += [start(ours, SAFELY), start(empty)]
             for name, batch, count, connections in LOADS:
                 count *= 1 if settings.quick else 4
                 best: list[dict[str, Any]] = [{}, {}]

@@ -12,7 +12,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from discreet.service.gate import PEER
+from discreet.service.gate import PEER, WHOLE
 from discreet.service.settings import Settings
 
 STATE = "discreet_connections"
@@ -164,6 +164,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._is_in_header, self._turns = True, self._turns + 1
         if not self._is_refused:
+            self.scope[WHOLE] = True  # type: ignore[literal-required]
             super().on_message_complete()
 
     def on_response_complete(self) -> None:

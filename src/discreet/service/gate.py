@@ -31,6 +31,8 @@ CLIENT = "discreet.client"
 """Where a scope holds what the limits take for one client."""
 PEER = "discreet.peer"
 """Where a scope holds the address at the other end of the connection, if our own protocol has read the request."""
+WHOLE = "discreet.whole"
+"""Where our own protocol notes in a scope that the whole body is there: nothing of it has to be waited for."""
 _CALL = 0.25
 """What a call of the API counts for in the rate limit; an upload counts for one."""
 _SIGN_IN = 25.0
@@ -68,32 +70,35 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        uploads = scope["path"] == UPLOAD_PATH and scope["method"] == "POST"
-        send = self._timed(send, _kind(scope["method"], scope["path"]))
+        started, method, path = time.perf_counter(), scope["method"], scope["path"]
+        uploads = path == UPLOAD_PATH and method == "POST"
         scope[CLIENT] = client = self.client(scope)
         try:
             headers = dict(scope["headers"])
-            cost = _cost(scope["method"], scope["path"])
+            cost = _cost(method, path)
             if cost and not self.limit.allows(client, cost):
                 if 0 < len(headers.get(b"content-length", b"")) <= _SMALL_DIGITS:
                     # A proxy that is answered while it still sends the body may lose the answer; Caddy does.
-                    await self._body(headers, receive)
+                    await self._body(headers, receive, WHOLE in scope)
                 raise Refused(429, "too many requests from this address; try again in a moment")
             self._check_headers(headers, uploads)
-            body = await self._body(headers, receive)
+            body = await self._body(headers, receive, WHOLE in scope)
             if uploads:
                 self.metrics.uploads += 1
                 codes = await self.take(read_upload(body), client)
+                self.metrics.observe_request("upload", 200, time.perf_counter() - started)
                 await _send(send, 200, answer(codes))
                 return
         except (Refused, WireError, StoreBusy) as error:
             status = 400 if isinstance(error, WireError) else status_of(error)
             self.metrics.refuse(status)
+            self.metrics.observe_request(_kind(method, path), status, time.perf_counter() - started)
             await _send(send, status, json.dumps({"error": str(error)}).encode(), close=status in (408, 413))
             return
         except ConnectionError:
             return  # the client disconnected before it had sent everything
-        await self.app(scope, _replay(body, receive), _with_headers(send))
+        timed = self._timed(send, _kind(method, path), started)
+        await self.app(scope, _replay(body, receive), _with_headers(timed))
 
     def client(self, scope: MutableMapping[str, Any]) -> str:
         """Return what the rate limit takes for one client."""
@@ -109,9 +114,9 @@ class Gate:
         """Store an upload; return when it is durable."""
         return await self.writer.submit(upload, client)
 
-    def _timed(self, send: Send, kind: str) -> Send:
+    def _timed(self, send: Send, kind: str, started: float) -> Send:
         """Count a request when its response is complete."""
-        started, status = time.perf_counter(), 0
+        status = 0
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -137,10 +142,10 @@ class Gate:
                 413, f"the body must have at most {self.settings.max_body} bytes, not {length[:20].decode('latin-1')}"
             )
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes:
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive, is_whole: bool) -> bytes:
         if headers.get(b"content-length", b"0") == b"0" and b"transfer-encoding" not in headers:
             return b""
-        message = await self._next(receive)
+        message = _unless_gone(await receive()) if is_whole else await self._next(receive)
         if not message.get("more_body"):
             return bytes(message.get("body", b""))
         parts, size = [message["body"]], len(message["body"])
@@ -162,9 +167,13 @@ class Gate:
                 message = await receive()
         except TimeoutError:
             raise Refused(408, f"the body did not arrive within {self.settings.body_seconds:g} seconds") from None
-        if message["type"] == "http.disconnect":
-            raise ConnectionResetError
-        return message
+        return _unless_gone(message)
+
+
+def _unless_gone(message: Message) -> Message:
+    if message["type"] == "http.disconnect":
+        raise ConnectionResetError
+    return message
 
 
 def _kind(method: str, path: str) -> str:

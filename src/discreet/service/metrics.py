@@ -9,6 +9,7 @@ import json
 import os
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +38,12 @@ class Histogram:
     --------
     >>> found = Histogram()
     >>> found.observe(0.003)
-    >>> found.count, int(found.buckets[1])
+    >>> found.count, found.buckets[1]
     (1, 1)
     """
 
     def __init__(self) -> None:
-        self.buckets, self.seconds, self.count = np.zeros(len(_SECONDS) + 1, dtype=np.int64), 0.0, 0
+        self.buckets, self.seconds, self.count = [0] * (len(_SECONDS) + 1), 0.0, 0
 
     def observe(self, seconds: float) -> None:
         """Count one more."""
@@ -52,7 +53,7 @@ class Histogram:
 
     def samples(self, name: str, labels: dict[str, str]) -> Iterator[Sample]:
         """Yield the histogram's lines."""
-        total = np.cumsum(self.buckets).tolist()
+        total = list(accumulate(self.buckets))
         for edge, n in zip((*map(str, _SECONDS), "+Inf"), total, strict=True):
             yield f"{name}_bucket", labels | {"le": edge}, n
         yield f"{name}_sum", labels, round(self.seconds, 6)
@@ -82,7 +83,9 @@ class Metrics:
     def observe_request(self, kind: str, status: int, seconds: float) -> None:
         """Count one request."""
         self.requests[kind, status] = self.requests.get((kind, status), 0) + 1
-        self.request_seconds.setdefault(kind, Histogram()).observe(seconds)
+        if kind not in self.request_seconds:
+            self.request_seconds[kind] = Histogram()
+        self.request_seconds[kind].observe(seconds)
 
     def refuse(self, status: int) -> None:
         """Count a request that was refused as a whole."""

@@ -19,6 +19,15 @@ from discreet.service.app import create_app
 from discreet.service.configuration import Configuration, read_configuration
 from discreet.service.store import Store
 
+SAFELY: dict[str, Any] = {
+    "http": "discreet.service.connections:GuardedProtocol",
+    "access_log": False,
+    "server_header": False,
+    "proxy_headers": False,
+    "timeout_keep_alive": 30,
+    "ws": "none",
+}
+"""How uvicorn runs the application, whatever the configuration."""
 _RESOLVED = "DISCREET_RESOLVED"
 """Where workers find the configuration that their parent has read."""
 
@@ -66,14 +75,9 @@ def _run(configuration: Configuration) -> None:
         host=configuration.host,
         port=configuration.port,
         workers=configuration.workers,
-        http="discreet.service.connections:GuardedProtocol",
-        access_log=False,
         log_config=log_config(configuration.log_format),
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=30,
         timeout_graceful_shutdown=max(1, round(configuration.settings.shutdown_seconds)),
-        ws="none",
+        **SAFELY,
     )
 
 
