@@ -347,7 +347,7 @@ def test_a_distribution_names_the_search_that_needs_fewer_people():
 def test_advice_for_quantiles_and_learnt_ranges():
     advice = dc.advise("quantile", 1, 100_000, domain=DOMAIN, shape="even", q=0.5)
     assert [option.method for option in advice] == ["threshold-search", "threshold-search/3", "threshold-search/2"]
-    assert advice.best.error == pytest.approx(1.3 * 1000 * rank_error(1, 0.5, 100_000), rel=0.05)
+    assert advice.best.error == pytest.approx(1000 * rank_error(1, 0.5, 100_000), rel=0.05)
     errors, _ = runs(advice.plan(), EVEN, 100_000, 20)
     assert float(np.sqrt(np.mean(errors**2))) * 1000 < 1.6 * advice.best.error
     with pytest.raises(dc.DiscreetError, match="q belongs to a quantile; a mean has none"):

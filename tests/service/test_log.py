@@ -11,7 +11,7 @@ from discreet.messages.uploads import Upload
 from discreet.service import log, schema
 from discreet.service.campaigns import Campaigns
 from discreet.service.database import Database
-from discreet.service.known import Known, Memory, distinct
+from discreet.service.known import Known, Memory, distinct, is_in
 from discreet.service.settings import Settings
 from discreet.service.store import Store
 from discreet.service.writer import ACCEPTED, CLOSED, REPLAYED, take
@@ -179,6 +179,18 @@ def test_a_table_that_grows_forgets_nothing():
     assert set(zip(range(50_000), rows.tolist(), strict=True)) <= set(zip(places.tolist(), found.tolist(), strict=True))
     others = np.frombuffer(rng.bytes(16 * 50_000), dtype=np.uint8).reshape(-1, 16)
     assert len(known.candidates(others)[0]) < 10  # 0.04 are expected
+
+
+def test_few_and_many_ids_are_compared_alike():
+    stored = ids_of(range(300)).copy()
+    stored[7, :8] = stored[8, :8]  # equal in one half only
+    stored[9, 8:] = stored[8, 8:]
+    asked = np.concatenate([stored[5:15], ids_of(range(1000, 1100))])
+    asked[-1, :8], asked[-2, 8:] = stored[20, :8], stored[21, 8:]
+    expected = [True] * 10 + [False] * 100
+    assert is_in(asked, stored).tolist() == expected
+    assert np.concatenate([is_in(asked[i : i + 11], stored) for i in range(0, 110, 11)]).tolist() == expected
+    assert is_in(asked[:0], stored).tolist() == []
 
 
 def test_the_first_of_equal_ids():

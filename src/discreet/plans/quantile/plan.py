@@ -8,7 +8,7 @@ every answer serves all of them.
 If everybody were asked at the true quantile the error in rank would be sqrt((q (1 - q) + e / (e - 1)^2) / n), with e =
 e^epsilon; symmetric randomised response is the best one-bit channel for any q, and more symbols do not help. The search
 comes within 0.9 to 1.4 times that, however wide the interval, and 2 to 4 times closer than a quantile that is read off
-`Distribution`. Its intervals are 3.5 to 6 times as wide as that error would allow, because they end at thresholds
+`Distribution`. Its intervals are 3 to 6 times as wide as that error would allow, because they end at thresholds
 that were asked and are wary of heaps.
 """
 

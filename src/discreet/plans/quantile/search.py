@@ -41,7 +41,7 @@ CURVED = 1.0
 """The same over the whole interval, where F is curved."""
 LEAST_POINTS = 4
 """Thresholds on which a nearly straight line can lie by itself."""
-WARY = 3.0
+WARY = 2.0
 """The same for intervals: heaps are likely unless the answers show none."""
 SURER = 2.3
 """How many times as many standard errors of a nearly straight fit end an interval too, where a wary one is unsure."""
