@@ -39,6 +39,8 @@ ENOUGH = 0.1
 """A fit ends with the step that gains less than twice this many nats: the curvature is not computed once more."""
 HEAP_VARIANCE = 100.0
 """Prior variance of the logarithm of a heap: nineteen zeros in twenty are e⁸ times the density around them."""
+LEAST_SCATTER = 1e-4
+"""The variance of each bucket's own effect in a prior without scatter: K must have an inverse."""
 LINE_VARIANCE = 100.0
 """Prior variance of the slope of the log-density over the domain: a straight line is almost free."""
 
@@ -71,7 +73,7 @@ class Prior:
 
     smoothness: float
     roughness: float = 0.0
-    scatter: float = 1e-4
+    scatter: float = LEAST_SCATTER
     heaps: tuple[Heaps, ...] = ()
     points: tuple[int, ...] = ()
 

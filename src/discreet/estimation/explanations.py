@@ -4,7 +4,7 @@ The histogram that is shown is the average of explanations (`search` finds them)
 of a mixture of normal laws, one for each explanation, so where reports cannot tell two apart, an interval covers both.
 Each counts with the cube root of its evidence: no prior is quite true, so the evidence seems surer than it is, and a
 smooth curve must not drive out a rough one that explains the reports nearly as well. In intervals lattices of heaps
-count from the beginning, while they are shown only once the reports ask for them.
+and scatter count from the beginning, while they are shown only once the reports ask for them.
 """
 
 import math
@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats, sums_at_edges
-from discreet.estimation.density import Fit
+from discreet.estimation.density import LEAST_SCATTER, Fit
 from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
 from discreet.estimation.intervals import Bounds
 from discreet.estimation.resampling import generator
 from discreet.estimation.within import CLOSE, Lattice, Within
 
 DOUBT = 4.0
-"""Nats of evidence that a lattice must gain before it is shown; in intervals it counts from the beginning."""
+"""Nats that a lattice or scatter must gain before it is shown; in intervals it counts from the beginning."""
 WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 EVENLY = 1 / 3
@@ -54,6 +54,11 @@ class Explanation:
     score: float
     lattices: tuple[Lattice, ...] = ()
 
+    @property
+    def doubts(self) -> int:
+        """How many parts it has that are shown only once the reports ask for them: lattices, and scatter."""
+        return len(self.lattices) + (self.fit.prior.scatter > LEAST_SCATTER)
+
 
 class Explanations:
     """What the reports say, with the uncertainty of everything that is read off it.
@@ -76,7 +81,7 @@ class Explanations:
     ) -> None:
         self.size, self.limits = size, limits
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
-        self.shown, self.shown_weights = _weighed(found, [one.score - DOUBT * len(one.lattices) for one in found])
+        self.shown, self.shown_weights = _weighed(found, [one.score - DOUBT * one.doubts for one in found])
         self.allowed, self.weights = _weighed(found, [one.score for one in found])
 
     @cached_property
