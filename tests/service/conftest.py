@@ -8,15 +8,9 @@ from tests.service import browsing
 from tests.service.hosting import another_site
 from tests.service.judging import Judge, axe_source
 from tests.service.postgres import HOW, Postgres, programs
-from tests.service.running import Running, running
+from tests.service.running import Drawn, Running, running
 
 from discreet.privacy import entropy
-
-
-class _Drawn(entropy.Entropy):
-    """A seeded source that stands for the system's: devices refuse one that can be reproduced."""
-
-    reproducible = False
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +20,7 @@ def drawn_by_name(request, monkeypatch) -> None:
     The ids that a collector issues decide which question each person answers. Drawn by the system they would differ
     from run to run, and an estimate with them, however the answers themselves are seeded.
     """
-    drawn = _Drawn.seeded(zlib.crc32(request.node.nodeid.encode()))
+    drawn = Drawn.seeded(zlib.crc32(request.node.nodeid.encode()))
     monkeypatch.setattr(entropy, "_SYSTEM", [drawn])
 
 

@@ -1,73 +1,105 @@
-"""Screenshots of every page, made in a headless chromium: `python -m tests.service.pictures FOLDER`.
+"""Screenshots of every page and state, made in a headless chromium: `python -m tests.service.pictures FOLDER`.
 
-Phone and desktop, light and dark, English, German and Arabic. With docs/images as a second folder, most of them are
-kept there with fewer colours, as collector-*.png.
+Each is taken four times, as FOLDER/collector-NAME-SCREEN-LOOK.png: on a phone and a desktop, light and dark; the pages
+where people answer in English, German and Arabic. What is wider than its screen is said. With docs/images as a second
+folder, they are kept there for the documentation, with fewer colours.
 """
 
 import base64
 import datetime
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from tests.service.browsing import answer, chromium, is_shown, press, screen, text, until
-from tests.service.running import Running, running
-from tests.service.surveys import people, survey, visit
+from tests.service.browsing import OPEN_ALL, act, answer, chromium, confirm, is_shown, press, screen, speak, text, until
+from tests.service.hosting import another_site
+from tests.service.kept import keep
+from tests.service.questions import ASKED, MINUTES, WAYS, WORDS, week
+from tests.service.running import Drawn, Running, reports_of, running
+from tests.service.surveys import answer_all, people, survey, visit
 
 import discreet as dc
+from discreet.device.client import Campaign, upload
+from discreet.privacy import entropy
 from discreet.service import schema
 
-PHONE, DESKTOP = (390, 844), (1280, 900)
-WAYS = ["By train or tram", "By car", "By bicycle", "On foot", "I work at home and do not commute"]
-WORDS = {
-    "en": ("Commuting", "How do you get to work?\nThink of last week.", WAYS),
-    "de": ("Arbeitsweg", "Wie kommen Sie zur Arbeit?\nDenken Sie an die letzte Woche.",
-           ["Mit Bahn oder Bus", "Mit dem Auto", "Mit dem Fahrrad", "Zu Fuß", "Ich arbeite zu Hause"]),
-    "ar": ("الطريق إلى العمل", "كيف تصل إلى عملك؟\nفكّر في الأسبوع الماضي.",
-           ["بالقطار أو الحافلة", "بالسيارة", "بالدراجة", "سيرًا على الأقدام", "أعمل من المنزل"]),
-}  # fmt: skip
+SCREENS = {"phone": (390, 844), "desktop": (1280, 900)}
+LOOKS = ("light", "dark")
+LONGEST = 6500
+"""Pixels of a page that are taken; the rest looks alike."""
+CLOSE_ALL = OPEN_ALL.replace("true", "false")
 
 
 class Camera:
-    """Takes pictures of pages in all appearances."""
+    """Takes pictures of what a browser shows, in all looks."""
 
     def __init__(self, browser: Any, site: Running, folder: Path) -> None:
         self.browser, self.site, self.folder = browser, site, folder
 
     def take(self, name: str) -> None:
-        shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
-        (self.folder / f"collector-{name}.png").write_bytes(base64.b64decode(shot["data"]))
+        """Take the page that is shown; say so if it does not fit."""
+        for on, (width, height) in SCREENS.items():
+            for look in LOOKS:
+                screen(self.browser, width, height, dark=look == "dark")
+                if not self.browser.execute_script("return Boolean(document.getElementById('dialog')?.open)"):
+                    self.grow(name, width, height, look == "dark")
+                shot = self.browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+                (self.folder / f"collector-{name}-{on}-{look}.png").write_bytes(base64.b64decode(shot["data"]))
+        screen(self.browser, *SCREENS["desktop"])
 
-    def page(self, path: str, ready: Any, name: str, looks: tuple[str, ...] = ("desktop", "phone", "dark")) -> None:
-        """Open a page of the dashboard and take it in each look."""
-        for look in looks:
-            screen(self.browser, *(PHONE if look == "phone" else DESKTOP), dark=look == "dark")
-            self.browser.get("about:blank")
-            self.browser.get(f"{self.site.url}{path}#token={self.site.token}")
-            until(self.browser, ready)
-            self.take(f"{name}-{look}")
+    def grow(self, name: str, width: int, height: int, dark: bool) -> None:
+        """Make the screen as high as the page, so that nothing is cut or scrolls on its own."""
+        for _ in range(2):  # what follows the height of the screen makes the page higher
+            size = "return [document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+            wide, high = self.browser.execute_script(size)
+            if wide > width:
+                print(f"{name}, {width} pixels: the page is {wide} wide", flush=True)
+            screen(self.browser, width, min(max(high, height), LONGEST), dark)
+        self.browser.execute_script("scrollTo(0, 0)")
 
-    def person(self, language: str, look: str, link: str, choice: str) -> None:
-        """Answer a question, with a picture of each step."""
-        screen(self.browser, *(DESKTOP if look == "desktop" else PHONE), dark=look == "dark")
+    def page(self, path: str, ready: Any, name: str = "") -> None:
+        """Open a page of the dashboard as its owner, and take it if it has a name."""
+        self.browser.get("about:blank")
+        self.browser.get(f"{self.site.url}{path}#token={self.site.token}")
+        until(self.browser, ready)
+        if name:
+            self.take(name)
+
+    def visitor(self, path: str, language: str = "en") -> None:
+        """Open a page of the same collector on a device that nobody has used."""
         self.browser.get(f"{self.site.url}/health")
         self.browser.execute_script(
-            "localStorage.clear(); sessionStorage.setItem('discreet language', arguments[0])", language
+            "localStorage.clear(); sessionStorage.clear(); sessionStorage.setItem('discreet language', arguments[0])",
+            language,
         )
-        self.browser.get(f"{self.site.url}{link}")
-        answer(self.browser, choice)
-        self.take(f"answer-{language}-{look}")
+        self.browser.get(f"{self.site.url}{path}")
+
+    def person(self, name: str, value: str) -> None:
+        """Answer the question that is shown, with a picture of each step."""
+        answer(self.browser, value)
+        self.browser.execute_script("const box = document.getElementById('agree'); if (!box.checked) box.click();")
+        self.take(f"answer-{name}")
         press(self.browser, "draw")
         until(self.browser, is_shown("will"))
-        self.browser.execute_script("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-        self.take(f"details-{language}-{look}")
+        self.browser.execute_script(OPEN_ALL)
+        self.take(f"details-{name}")
         press(self.browser, "send")
-        until(self.browser, lambda b: text(b, "sent") != "")
-        self.browser.execute_script("document.querySelectorAll('details').forEach((one) => (one.open = false))")
-        self.take(f"sent-{language}-{look}")
+        until(self.browser, lambda b: text(b, "left-behind") != "")
+        self.browser.execute_script(CLOSE_ALL)
+        self.take(f"sent-{name}")
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """Let every call of the collector fail for a while."""
+        self.browser.execute_cdp_cmd("Network.enable", {})
+        self.browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": ["*/api/*"]})
+        yield
+        self.browser.execute_cdp_cmd("Network.setBlockedURLs", {"urls": []})
 
 
 def arrived(site: Running, campaign: str, days: int) -> None:
@@ -87,168 +119,195 @@ def arrived(site: Running, campaign: str, days: int) -> None:
 def main(folder: Path) -> None:
     """Start a collector with some campaigns and photograph its pages."""
     folder.mkdir(parents=True, exist_ok=True)
-    draws = np.random.default_rng(2)
+    entropy._SYSTEM[:] = [Drawn.seeded(3)]  # so that the same numbers are shown next time
     with tempfile.TemporaryDirectory() as place, running(f"{place}/c.db") as site, chromium(place) as browser:
-        admin, camera = site.collector(), Camera(browser, site, folder)
-        camera.page("/", lambda b: "No campaigns yet" in text(b, "live"), "empty", ("desktop",))
-        whole = admin.create(
-            dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "Minutes to work", minimum=100, people=6000,
-            question="How many minutes does it take you to get to work?", unit="minutes", closes="2099-12-31",
+        camera = Camera(browser, site, folder)
+        camera.page("/", lambda b: "No campaigns yet" in text(b, "live"), "empty")
+        dashboard(camera)
+        answers(camera)
+        with another_site(Path(place, "site")) as host:
+            framed(camera, host)
+
+
+def shown(browser: Any) -> bool:
+    """Whether the dashboard of a campaign is there."""
+    return text(browser, "count") != ""
+
+
+def dashboard(camera: Camera) -> None:
+    """What administrators see."""
+    site, browser, draws = camera.site, camera.browser, np.random.default_rng(2)
+    admin = site.collector()
+    whole = admin.create(
+        dc.Distribution(dc.Interval(0, 120), 1.0, bins=64), "Minutes to work", minimum=100, people=6000,
+        question="How many minutes does it take you to get to work?", unit="minutes", closes="2099-12-31",
+    )  # fmt: skip
+    whole.submit(np.clip(draws.gamma(3, 12, 5000), 0, 120))
+    arrived(site, whole.id, 24)
+    shares = admin.create(
+        dc.Frequency(dc.Categories(WAYS), 1.0), "Commuting", question=WORDS["en"][1], minimum=100, people=4000
+    )
+    shares.submit(draws.choice(WAYS, 3000, p=[0.35, 0.3, 0.2, 0.1, 0.05]))
+    arrived(site, shares.id, 12)
+    one = admin.create(dc.Mean(dc.Interval(0, 24), 1.0), "Hours of sleep", minimum=100, people=2000, unit="hours")
+    one.submit(np.clip(draws.normal(7, 1.5, 2000), 0, 24))
+    one.close_round()
+    several = admin.create(
+        dc.Means([dc.Interval(0, 10)] * 3, 2.0, names=["sleep", "food", "work"]), "Wellbeing", minimum=100
+    )
+    several.submit(np.clip(draws.normal([7, 6, 5], 2, (4000, 3)), 0, 10))
+    early = admin.create(dc.Mean(dc.Interval(0, 24), 1.0, method="duchi"), "Sleep", minimum=200, admission="invited")
+    site.store.new_token("Ann Example", site.settings.today(), role="owner")
+    bound = site.store.new_token(
+        "The board", site.settings.today(), role="viewer", campaign=bytes.fromhex(whole.id),
+        expires=site.settings.today() + datetime.timedelta(days=30),
+    )  # fmt: skip
+    camera.page("/", lambda b: "Wellbeing" in text(b, "live"), "campaigns")
+    camera.page(f"/campaigns/{whole.id}", shown, "distribution")
+    camera.page(f"/campaigns/{shares.id}", shown, "frequencies")
+    camera.page(f"/campaigns/{one.id}", shown, "mean-finished")
+    camera.page(f"/campaigns/{several.id}", shown, "means")
+    camera.page(f"/campaigns/{early.id}", shown, "withheld")
+    for name, campaign in compared(admin).items():
+        camera.page(f"/campaigns/{campaign.id}", shown, name)
+    forged = admin.create(
+        dc.Frequency(dc.Categories(range(4)), 1.0, method="randomized-response"), "Forged", minimum=10, admission="open"
+    )
+    upload(admin, reports_of(forged, [0] * 2000)[0], 1)
+    camera.page(f"/campaigns/{forged.id}", shown, "alarm")
+    camera.page(f"/campaigns/{whole.id}/report", lambda b: "certificate" in text(b, "live"), "report")
+    camera.page("/people", lambda b: "The board" in text(b, "people"), "people")
+    for path in ("edit", "copy"):
+        camera.page(f"/campaigns/{whole.id}/{path}", is_shown("edit"), path)
+    forms(camera)
+    for campaign, action in ((whole, "qr"), (whole, "delete"), (whole, "extend"), (whole, "close"), (early, "invite")):
+        camera.page(f"/campaigns/{campaign.id}", shown)
+        act(browser, action)
+        camera.take(f"dialog-{action}")
+    camera.page(f"/campaigns/{whole.id}", shown)
+    act(browser, "results")
+    camera.take("dialog-results")
+    confirm(browser)
+    until(browser, lambda b: "not shown again" in text(b, "dialog-body"))
+    camera.take("dialog-made")
+    camera.page("/people", lambda b: "The board" in text(b, "people"))
+    act(browser, "person")
+    camera.take("dialog-person")
+    browser.get("about:blank")
+    browser.get(f"{site.url}/campaigns/{whole.id}#token={bound}")
+    until(browser, shown)
+    camera.take("results-link")
+    browser.get(f"{site.url}/people")
+    until(browser, is_shown("forbidden"))
+    camera.take("forbidden")
+    browser.execute_script("sessionStorage.clear()")
+    browser.get(f"{site.url}/")
+    until(browser, is_shown("signin"))
+    camera.take("signin")
+    browser.get(f"{site.url}/nowhere")
+    camera.take("nowhere")
+
+
+def compared(admin: Any) -> dict[str, Campaign]:
+    """Campaigns that compare: by group, two answers together, and a questionnaire."""
+    states, drinks, draws = (
+        dc.Categories(["Iowa", "Ohio", "Utah"]),
+        ["tea", "coffee", "water"],
+        np.random.default_rng(4),
+    )
+    where, hours = draws.choice(states.labels, 3000), np.clip(draws.normal(38, 9, 3000), 0, 80)
+    by_group = admin.create(dc.Groups(dc.Mean(dc.Interval(0, 80), 2.0), by=states, name="state"), "Hours", minimum=50)
+    by_group.submit(hours, groups=where.tolist())
+    table = admin.create(
+        dc.CrossTable(states, dc.Categories(drinks), 2.0, names=("state", "drink")), "Drinks", minimum=50
+    )
+    table.submit(list(zip(where.tolist(), draws.choice(drinks, 3000).tolist(), strict=True)))
+    spread = admin.create(
+        dc.Groups(dc.Distribution(dc.Interval(0, 80), 2.0, bins=32), by=states, name="state"), "Spread", minimum=50
+    )
+    spread.submit(hours, groups=where.tolist())
+    health = admin.create(survey(margin=0.12), "Health", minimum=20, people=3000, question="How are you?")
+    health.submit(people(2000, seed=1))
+    return {"groups": by_group, "multiples": spread, "table": table, "questionnaire": health}
+
+
+def forms(camera: Camera) -> None:
+    """The form for a new campaign, for every kind of question."""
+    browser = camera.browser
+    camera.page("/new", lambda b: "expect" in text(b, "advice"), "new")
+    said = {
+        "distribution": "made-up",
+        "quantile": "simulated people",
+        "frequency": "each share",
+        "cross-table": "combinations",
+    }
+    for kind, words in (said | {"questionnaire": "people"}).items():
+        browser.execute_script(f"document.querySelector('[name=kind][value={kind}]').click()")
+        until(browser, lambda b, words=words: words in text(b, "advice"))
+        camera.take(f"new-{kind}")
+
+
+def answers(camera: Camera) -> None:
+    """What people see, in three languages."""
+    site, browser = camera.site, camera.browser
+    admin, number = site.collector(), dc.Mean(dc.Interval(0, 120), 1.0)
+    for code, (title, question, labels) in WORDS.items():
+        shares = admin.create(
+            dc.Frequency(dc.Categories(labels), 1.0), title, question=question, minimum=100, language=code,
+            contact="study@clinic.example",
         )  # fmt: skip
-        whole.submit(np.clip(draws.gamma(3, 12, 5000), 0, 120))
-        arrived(site, whole.id, 24)
-        shares = {}
-        for code, (title, question, labels) in WORDS.items():
-            shares[code] = admin.create(
-                dc.Frequency(dc.Categories(labels), 1.0), title, question=question, minimum=100, language=code,
-                people=4000, contact="study@clinic.example",
-            )  # fmt: skip
-        shares["en"].submit(draws.choice(WAYS, 3000, p=[0.35, 0.3, 0.2, 0.1, 0.05]))
-        arrived(site, shares["en"].id, 12)
-        sums = [dc.Interval(0, 10)] * 3
-        several = admin.create(dc.Means(sums, 2.0, names=["sleep", "food", "work"]), "Wellbeing", minimum=100)
-        several.submit(np.clip(draws.normal([7, 6, 5], 2, (4000, 3)), 0, 10))
-        early = admin.create(
-            dc.Mean(dc.Interval(0, 24), 1.0, method="duchi"), "Sleep", minimum=200, admission="invited"
-        )
-        site.store.new_token("Ann Example", site.settings.today(), role="owner")
-        site.store.new_token(
-            "The board", site.settings.today(), role="viewer", campaign=bytes.fromhex(whole.id),
-            expires=site.settings.today() + datetime.timedelta(days=30),
-        )  # fmt: skip
-        camera.page("/", lambda b: "Wellbeing" in text(b, "live"), "campaigns")
-        shown = lambda b: text(b, "count") != ""  # noqa: E731
-        camera.page(f"/campaigns/{whole.id}", shown, "distribution")
-        camera.page(f"/campaigns/{shares['en'].id}", shown, "frequencies")
-        camera.page(f"/campaigns/{several.id}", shown, "means", ("desktop", "phone"))
-        camera.page(f"/campaigns/{early.id}", shown, "withheld", ("desktop", "phone"))
-        camera.page("/new", lambda b: "expect" in text(b, "advice"), "new")
-        camera.page(f"/campaigns/{whole.id}/edit", is_shown("edit"), "edit", ("desktop", "phone"))
-        camera.page(f"/campaigns/{whole.id}/report", lambda b: "certificate" in text(b, "live"), "report", ("desktop",))
-        camera.page("/people", lambda b: "The board" in text(b, "people"), "people", ("desktop", "phone"))
-        for action in ("qr", "delete", "results"):
-            camera.page(f"/campaigns/{whole.id}", shown, "distribution", ("desktop",))
-            browser.execute_script(f"document.querySelector('[data-action={action}]').click()")
-            until(browser, lambda b: b.execute_script("return document.getElementById('dialog').open"))
-            camera.take(f"dialog-{action}-desktop")
-        camera.page(f"/campaigns/{whole.id}", shown, "distribution", ("desktop",))
-        states = dc.Categories(["Iowa", "Ohio", "Utah"])
-        where, hours = draws.choice(states.labels, 3000), np.clip(draws.normal(38, 9, 3000), 0, 80)
-        by_group = admin.create(
-            dc.Groups(dc.Mean(dc.Interval(0, 80), 2.0), by=states, name="state"), "Hours", minimum=50
-        )
-        by_group.submit(hours, groups=where.tolist())
-        table = admin.create(
-            dc.CrossTable(states, dc.Categories(["tea", "coffee", "water"]), 2.0, names=("state", "drink")), "Drinks",
-            minimum=50,
-        )  # fmt: skip
-        table.submit(list(zip(where.tolist(), draws.choice(["tea", "coffee", "water"], 3000).tolist(), strict=True)))
-        health = admin.create(survey(margin=0.12), "Health", minimum=20, people=3000, question="How are you?")
-        health.submit(people(2000, seed=1))
-        camera.page(f"/campaigns/{by_group.id}", shown, "groups", ("desktop", "phone"))
-        camera.page(f"/campaigns/{table.id}", shown, "table", ("desktop", "phone"))
-        camera.page(f"/campaigns/{health.id}", shown, "questionnaire", ("desktop", "phone", "dark"))
-        for name, look in (("block", PHONE), ("block-desktop", DESKTOP)):
-            screen(browser, *look)
-            visit(browser, site, health, 0)
-            screen(browser, *look)
-            camera.take(name if "desktop" in name else f"{name}-phone")
-        screen(browser, *PHONE)
-        browser.get(f"{site.url}/c/{shares['en'].id}?kiosk=600")
+        link = shares.progress()["link"]
+        camera.visitor(link, code)
+        camera.person(code, labels[0])
+        browser.refresh()
+        until(browser, lambda b: text(b, "budget-shown") != "")
+        camera.take(f"before-{code}")
+        title, question, unit, consent = MINUTES[code]
+        asked = admin.create(number, title, question=question, minimum=100, language=code, unit=unit, consent=consent)
+        camera.visitor(f"/c/{asked.id}", code)
         until(browser, is_shown("form"))
-        camera.take("kiosk-phone")
-        browser.get(f"{site.url}{shares['de'].progress()['link'][:-1]}")
-        until(browser, lambda b: "beschädigt" in text(b, "status"))
-        camera.take("refused-de-phone")
-        browser.execute_script("sessionStorage.clear()")
-        browser.get(f"{site.url}/")
-        until(browser, is_shown("signin"))
-        camera.take("signin-phone")
-        for code, look in (
-            ("en", "phone"),
-            ("en", "desktop"),
-            ("en", "dark"),
-            ("de", "phone"),
-            ("ar", "phone"),
-            ("ar", "dark"),
-        ):
-            camera.person(code, look, shares[code].progress()["link"], WORDS[code][2][0])
-        screen(browser, *PHONE)
+        camera.take(f"empty-form-{code}")
+        camera.person(f"number-{code}", "47")
+        camera.visitor(link.replace("#", "?kiosk=600#"), code)
+        until(browser, is_shown("form"))
+        camera.take(f"kiosk-{code}")
+        camera.visitor(link[:-1], code)
+        until(browser, lambda b: b.execute_script("return document.querySelector('#status.refused') !== null"))
+        camera.take(f"refused-{code}")
+        above = admin.create(dc.Mean(dc.Interval(0, 1), 5.0, method="duchi"), title, minimum=1, language=code)
+        camera.visitor(f"/c/{above.id}", code)
+        until(browser, is_shown("raise"))
+        camera.take(f"raise-{code}")
+        health = admin.create(week(code), ASKED[code][0], minimum=20, people=3000, language=code)
+        for channel in range(len(health.round().round.channels)):
+            browser.execute_script("sessionStorage.setItem('discreet language', arguments[0])", code)
+            visit(browser, site, health, channel)
+            answer_all(browser)
+            until(browser, is_shown("could"))
+            browser.execute_script("document.getElementById('could').open = true")
+            camera.take(f"block-{channel + 1}-{code}")
+        speak(browser, code)
         browser.get(f"{site.url}/c/{'0' * 32}")
-        camera.take("missing-phone")
+        camera.take(f"missing-{code}")
+        speak(browser, "en")
+        with camera.unreachable():
+            camera.visitor(link, code)
+            until(browser, lambda b: any(one.isdigit() for one in text(b, "status")))
+            camera.take(f"waiting-{code}")
 
 
-KEPT = [
-    "distribution-desktop",
-    "distribution-dark",
-    "distribution-phone",
-    "frequencies-desktop",
-    "frequencies-phone",
-    "means-desktop",
-    "campaigns-desktop",
-    "campaigns-dark",
-    "campaigns-phone",
-    "new-desktop",
-    "new-dark",
-    "new-phone",
-    "edit-desktop",
-    "edit-phone",
-    "people-desktop",
-    "people-phone",
-    "report-desktop",
-    "withheld-phone",
-    "groups-desktop",
-    "groups-phone",
-    "table-desktop",
-    "table-phone",
-    "questionnaire-desktop",
-    "questionnaire-phone",
-    "questionnaire-dark",
-    "block-phone",
-    "block-desktop",
-    "kiosk-phone",
-    "refused-de-phone",
-    "signin-phone",
-    "empty-desktop",
-    "missing-phone",
-    "dialog-qr-desktop",
-    "dialog-delete-desktop",
-    "dialog-results-desktop",
-    "answer-en-phone",
-    "answer-en-desktop",
-    "answer-en-dark",
-    "answer-de-phone",
-    "answer-ar-phone",
-    "answer-ar-dark",
-    "details-en-phone",
-    "details-de-phone",
-    "details-ar-phone",
-    "sent-en-phone",
-    "sent-de-phone",
-    "sent-ar-dark",
-]
-SIDE_BY_SIDE = ("answer-de-phone", "details-de-phone", "answer-ar-phone", "answer-ar-dark")
-
-
-def keep(folder: Path, images: Path) -> None:
-    """Keep pictures for the documentation: cut below the dialog or the first screens, with 96 colours."""
-    from PIL import Image
-
-    def read(name: str, height: int) -> Any:
-        found = Image.open(folder / f"collector-{name}.png").convert("RGB")
-        return found.crop((0, 0, found.width, min(found.height, height)))
-
-    def write(picture: Any, name: str) -> None:
-        few = picture.quantize(96, dither=Image.Dither.NONE)
-        few.save(images / f"collector-{name}.png", optimize=True)
-
-    for name in KEPT:
-        write(read(name, DESKTOP[1] if name.startswith("dialog") else 1800), name)
-    shown = [read(name, PHONE[1]) for name in SIDE_BY_SIDE]
-    wide = Image.new("RGB", (len(shown) * (PHONE[0] + 30) - 30, PHONE[1]), "#8a8f94")
-    for i, one in enumerate(shown):
-        wide.paste(one, (i * (PHONE[0] + 30), 0))
-    write(wide, "languages")
+def framed(camera: Camera, host: str) -> None:
+    """A question on a page of another site."""
+    browser, site = camera.browser, camera.site
+    campaign = site.collector().create(
+        dc.Frequency(dc.Categories(WAYS), 1.0), "Commuting", question=WORDS["en"][1], minimum=100, origins=[host]
+    )
+    screen(browser, *SCREENS["phone"])
+    browser.get(f"{host}/frame.html?collector={site.url}&campaign={campaign.id}")
+    browser.switch_to.frame(browser.find_element("id", "question"))
+    answer(browser, WAYS[0])
+    browser.switch_to.default_content()
+    camera.take("framed")
 
 
 if __name__ == "__main__":

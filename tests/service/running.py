@@ -20,12 +20,19 @@ from discreet.messages.uploads import MEDIA_TYPE, pad, write_upload
 from discreet.plans.answers import NumberAnswer
 from discreet.plans.base import Channel, History, Plan, Round
 from discreet.plans.registry import QUESTIONS
+from discreet.privacy.entropy import Entropy
 from discreet.service import Settings, Store, create_app
 from discreet.service.asked import Asked
 from discreet.service.connections import GuardedProtocol
 
 FREE = {"requests_per_second": 0.0, "tick_seconds": 0.1, "look_seconds": 0.1}
 """Tests knock often; what limits do is tested on its own."""
+
+
+class Drawn(Entropy):
+    """A seeded source that stands for the system's: devices refuse one that can be reproduced."""
+
+    reproducible = False
 
 
 class Running:

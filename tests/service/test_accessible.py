@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import sqlalchemy as sa
-from tests.service.browsing import OPEN_ALL, answer, is_shown, press, screen, text, until
+from tests.service.browsing import OPEN_ALL, answer, is_shown, press, screen, speak, text, until
 from tests.service.running import Running, TwoRounds
 from tests.service.surveys import answer_all, people, survey, visit
 
@@ -50,7 +50,10 @@ def test_the_answer_page(site: Running, browser, judge, language):
     press(browser, "send")
     until(browser, is_shown("next"))
     judge("kiosk, sent")
-    assert judge.states == 8
+    speak(browser, language)
+    browser.get(f"{site.url}/c/{'0' * 32}")
+    judge("missing")
+    assert judge.states == 9
 
 
 def test_the_answer_page_when_it_cannot_be_answered(site, browser, judge):
@@ -66,8 +69,6 @@ def test_the_answer_page_when_it_cannot_be_answered(site, browser, judge):
     browser.get(f"{site.url}/c/{campaign.id}#round=1")
     until(browser, lambda b: "damaged" in text(b, "status"))
     judge("refused")
-    browser.get(f"{site.url}/c/{'0' * 32}")
-    judge("missing")
 
 
 def test_what_else_a_campaign_says(site, browser, judge):

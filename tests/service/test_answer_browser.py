@@ -70,7 +70,7 @@ def test_several_answers_are_sent_as_one_report(site, browser):
     until(browser, is_shown("will"))
     picture(browser, "several-phone")
     assert text(browser, "report").count("Report") == 2
-    assert "88 : 12" in text(browser, "promise-words")
+    assert "88\u00a0:\u00a012" in text(browser, "promise-words")
     press(browser, "send")
     until(browser, lambda b: "Sent and counted" in text(b, "sent"))
     assert campaign.progress()["n"] == 1

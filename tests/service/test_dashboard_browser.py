@@ -50,7 +50,7 @@ def test_a_person_answers_and_the_dashboard_moves(site, browser):
     until(browser, is_shown("will"))
     report = int(text(browser, "code"))
     assert "it could have come from anyone" in text(browser, "will-words")
-    assert "73 : 27" in text(browser, "promise-words")
+    assert "73\u00a0:\u00a027" in text(browser, "promise-words")
     picture(browser, "sending-phone")
     before = by_this_tab()
     assert [one["body"] for one in before if one["method"] != "GET"] == [b'{"id":true}']  # nothing left so far

@@ -194,6 +194,22 @@ def test_a_form_that_is_wrong_gets_a_sentence(site, change):
     assert "data-plan" not in text
 
 
+def test_who_has_a_wrong_link_is_told_so_in_their_language(site):
+    for asked, language, said in (
+        ("de-AT,en;q=0.5", 'lang="de"', "Diese Frage gibt es nicht"),
+        ("ar", 'lang="ar" dir="rtl"', "لا يوجد سؤال كهذا"),
+        ("xx", 'lang="en"', "There is no such question"),
+    ):
+        connection = http.client.HTTPConnection("127.0.0.1", site.port, timeout=600)
+        connection.request("GET", f"/c/{'0' * 32}", headers={"Accept-Language": asked})
+        response = connection.getresponse()
+        text = response.read().decode()
+        connection.close()
+        assert response.status == 404
+        assert f"<html {language}>" in text
+        assert said in text
+
+
 def test_people_see_a_page_where_there_is_none_and_programs_see_json(site):
     for path, said in (
         ("/nowhere", "no such page"),

@@ -61,7 +61,7 @@ def _log_no_addresses() -> None:
 
 def _handle_errors(app: FastAPI) -> None:
     def not_found(request: Request) -> Response:
-        found: Response = app.state.not_found(request.scope["path"])
+        found: Response = app.state.not_found(request)
         return found
 
     async def discreet_error(_: Request, error: Exception) -> Response:

@@ -30,7 +30,7 @@ def shown(answer: Answer, plan: Plan | None = None) -> dict[str, Any]:
     return drawn(answer, plan) | {
         "n": answer.n,
         "level": charts.percent(answer.level, 0),
-        "method": answer.method,
+        "by": "" if answer.method == "auto" else f", by {answer.method}",
         "assumed": list(answer.assumed),
     }
 

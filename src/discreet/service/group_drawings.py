@@ -236,7 +236,6 @@ def heated(
                     f"{label}, {second[j]}: {charts.percent(float(share))} "
                     f"(from {charts.percent(float(ends[i, j, 0]))} to {charts.percent(float(ends[i, j, 1]))})",
                 ),
-                "strong": bool(share > 0.6 * top),
             }
             for j, share in enumerate(shares[i])
         ]

@@ -43,6 +43,7 @@ def _environment() -> Environment:
     found.globals["styles"] = Markup(served.styles())
     found.globals["script"] = lambda name: Markup(served.script(name))
     found.filters["short"] = lambda digest: THIN_SPACE.join(digest[i : i + 4] for i in range(0, 16, 4))
+    found.filters["chance"] = lambda p: "p\u00a0<\u00a01e-9" if p < 1e-9 else f"p\u00a0=\u00a0{p:.2g}"
     found.filters["spaced"] = partial(thousands, separator=THIN_SPACE)
     return found
 
@@ -59,6 +60,14 @@ def mount(app: FastAPI, service: Service) -> None:
     def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
         text = _below(service.settings.root_path, templates.get_template(name).render(**values))
         return HTMLResponse(text, status, {"Content-Security-Policy": served.policy()})
+
+    def missing(request: Request) -> HTMLResponse:
+        """Tell people that there is no such question, in the language of their browser."""
+        language = served.spoken(request.headers.get("accept-language", ""))
+        return page("missing.html", 404, language=language, words=served.words(language))
+
+    def not_found(request: Request) -> HTMLResponse:
+        return missing(request) if request.scope["path"].startswith("/c/") else page("nowhere.html", 404)
 
     hidden: dict[str, Any] = {"include_in_schema": False, "response_class": HTMLResponse}
     streamed: dict[str, Any] = {"include_in_schema": False, "response_class": StreamingResponse}
@@ -111,7 +120,7 @@ def mount(app: FastAPI, service: Service) -> None:
         """
         origins = await service.listed.of(bytes.fromhex(identifier)) if is_id(identifier) else None
         if origins is None:
-            return page("missing.html", 404)
+            return missing(request)
         return answer_page.response(request, {"Content-Security-Policy": served.policy(origins)})
 
     @app.get("/pages/campaigns", **hidden)
@@ -176,7 +185,7 @@ def mount(app: FastAPI, service: Service) -> None:
             raise Missing("there is no such file; reload the page")
         return bundles[name].response(request)
 
-    app.state.not_found = lambda path: page("missing.html" if path.startswith("/c/") else "nowhere.html", 404)
+    app.state.not_found = not_found
     app.mount("/static/client", Modules(directory=served.client_folder()), name="client")
     app.mount("/static", Modules(directory=served.STATIC), name="static")
 

@@ -8,9 +8,11 @@ can compare (`verify`); this module needs nothing but the core.
 import base64
 import hashlib
 import importlib.resources
+import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from discreet.service.bundle import bundle, named
@@ -55,6 +57,30 @@ def bundles() -> dict[str, tuple[str, bytes]]:
 
 def _parts(name: str) -> tuple[str, str]:
     return Path(name).stem, Path(name).suffix
+
+
+@cache
+def words(language: str) -> dict[str, Any]:
+    """Return the sentences of the answer page in a language; English ones that never change stand in the page itself.
+
+    Examples
+    --------
+    >>> words("de")["missing"]
+    'Diese Frage gibt es nicht'
+    """
+    return dict(json.loads(modules()[f"words-{language}.js"].decode().removeprefix("export default ")))
+
+
+def spoken(accepted: str) -> str:
+    """Return the first language of an Accept-Language header that the answer page has.
+
+    Examples
+    --------
+    >>> spoken("it-IT,de-CH;q=0.9,en;q=0.8"), spoken("")
+    ('de', 'en')
+    """
+    wanted = (one.strip()[:2].lower() for one in accepted.split(","))
+    return next((one for one in wanted if f"words-{one}.js" in modules()), "en")
 
 
 @cache

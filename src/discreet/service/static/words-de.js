@@ -78,8 +78,8 @@ export default {
   "why-many": "Jemand mit einer anderen Antwort würde dieselbe Meldung mindestens {p} so oft senden wie Sie.",
   "instead": "Es hätte auch sein können: {others} (eben mit Ihrer Antwort gezogen und verworfen).",
   "instead-sets": "Es hätte auch sein können: {others}.",
-  "odds": "höchstens {left} : {right}",
-  "promise": "Angenommen, jemand hält zwei mögliche Antworten von Ihnen für gleich wahrscheinlich, 50 : 50. Ihre Meldung kann das höchstens auf {left} : {right} verschieben, was auch immer man sonst weiß. Keine Meldung ist bei einer Antwort mehr als {times}-mal so wahrscheinlich wie bei einer anderen (ε = {epsilon}).",
+  "odds": "höchstens {left}\u00a0:\u00a0{right}",
+  "promise": "Angenommen, jemand hält zwei mögliche Antworten von Ihnen für gleich wahrscheinlich, 50\u00a0:\u00a050. Ihre Meldung kann das höchstens auf {left}\u00a0:\u00a0{right} verschieben, was auch immer man sonst weiß. Keine Meldung ist bei einer Antwort mehr als {times}-mal so wahrscheinlich wie bei einer anderen (ε = {epsilon}).",
   "check-epsilon": "Diese Seite hat ε = {exact} aus allen möglichen Meldungen und ihren Wahrscheinlichkeiten berechnet ({names}). Die Sammelstelle behauptet {claimed}. Ein Verfahren über der Behauptung wird abgelehnt.",
   "check-random": "Der Zufall kommt vom kryptographischen Generator Ihres Browsers.",
   "check-sent": { "one": "Gesendet werden: die Umfrage, die Runde, eine zufällige Kennung und {n} Byte Meldung. Jede Antwort ist gleich lang.", "other": "Gesendet werden: die Umfrage, die Runde, eine zufällige Kennung und {n} Bytes Meldung. Jede Antwort ist gleich lang." },
@@ -141,5 +141,7 @@ export default {
   "status-invalid": "es ist keine Meldung zu dieser Frage",
   "status-unassigned": "sie gehört zu einem anderen Teil der Frage",
   "status-uninvited": "ihre Kennung ist hier nicht bekannt oder abgelaufen; laden Sie die Seite neu",
-  "status-spent": "die Einladung wurde in einer früheren Runde benutzt"
+  "status-spent": "die Einladung wurde in einer früheren Runde benutzt",
+  "missing": "Diese Frage gibt es nicht",
+  "missing-why": "Der Link ist vielleicht unvollständig, oder die Umfrage wurde mit allem, was dazu gehört, gelöscht."
 }

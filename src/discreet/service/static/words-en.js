@@ -55,8 +55,8 @@ export default {
   "why-many": "Someone with any other answer would send the same report at least {p} as often as you.",
   "instead": "It could also have been: {others} (drawn with your answer just now, and discarded).",
   "instead-sets": "It could also have been: {others}.",
-  "odds": "at most {left} : {right}",
-  "promise": "Suppose someone thinks two possible answers of yours equally likely, 50 : 50. Your report can move them to at most {left} : {right}, whatever else they know. No report is more than {times} times as likely from one answer as from another (ε = {epsilon}).",
+  "odds": "at most {left}\u00a0:\u00a0{right}",
+  "promise": "Suppose someone thinks two possible answers of yours equally likely, 50\u00a0:\u00a050. Your report can move them to at most {left}\u00a0:\u00a0{right}, whatever else they know. No report is more than {times} times as likely from one answer as from another (ε = {epsilon}).",
   "check-epsilon": "This page computed ε = {exact} from all possible reports and their probabilities ({names}). The collector claims {claimed}. A mechanism above its claim is refused.",
   "check-random": "Randomness comes from your browser's cryptographic generator.",
   "check-sent": { "one": "What is sent: the campaign, the round, a random id and {n} byte of report. Every answer has the same length.", "other": "What is sent: the campaign, the round, a random id and {n} bytes of report. Every answer has the same length." },
@@ -111,5 +111,7 @@ export default {
   "status-invalid": "it is no report of this question",
   "status-unassigned": "it belongs to another part of the question",
   "status-uninvited": "its id is not known here, or has expired; reload the page",
-  "status-spent": "the invitation was used in an earlier round"
+  "status-spent": "the invitation was used in an earlier round",
+  "missing": "There is no such question",
+  "missing-why": "The link may be incomplete, or the campaign was deleted with everything in it."
 }

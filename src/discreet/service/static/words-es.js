@@ -78,8 +78,8 @@ export default {
   "why-many": "Alguien con otra respuesta enviaría el mismo informe al menos un {p} de las veces que usted.",
   "instead": "También podría haber sido: {others} (sorteados ahora con su respuesta y descartados).",
   "instead-sets": "También podría haber sido: {others}.",
-  "odds": "como mucho {left} : {right}",
-  "promise": "Suponga que alguien considera igual de probables dos respuestas posibles suyas, 50 : 50. Su informe puede llevarle como mucho a {left} : {right}, sepa lo que sepa. Ningún informe es más de {times} veces más probable con una respuesta que con otra (ε = {epsilon}).",
+  "odds": "como mucho {left}\u00a0:\u00a0{right}",
+  "promise": "Suponga que alguien considera igual de probables dos respuestas posibles suyas, 50\u00a0:\u00a050. Su informe puede llevarle como mucho a {left}\u00a0:\u00a0{right}, sepa lo que sepa. Ningún informe es más de {times} veces más probable con una respuesta que con otra (ε = {epsilon}).",
   "check-epsilon": "Esta página calculó ε = {exact} a partir de todos los informes posibles y sus probabilidades ({names}). El recolector declara {claimed}. Un mecanismo por encima de lo declarado se rechaza.",
   "check-random": "El azar viene del generador criptográfico de su navegador.",
   "check-sent": { "one": "Qué se envía: la encuesta, la ronda, un identificador aleatorio y {n} byte de informe. Todas las respuestas tienen la misma longitud.", "other": "Qué se envía: la encuesta, la ronda, un identificador aleatorio y {n} bytes de informe. Todas las respuestas tienen la misma longitud." },
@@ -141,5 +141,7 @@ export default {
   "status-invalid": "no es un informe de esta pregunta",
   "status-unassigned": "pertenece a otra parte de la pregunta",
   "status-uninvited": "su identificador no se conoce aquí o ha caducado; vuelva a cargar la página",
-  "status-spent": "la invitación se usó en una ronda anterior"
+  "status-spent": "la invitación se usó en una ronda anterior",
+  "missing": "Esta pregunta no existe",
+  "missing-why": "Puede que el enlace esté incompleto o que la encuesta se haya eliminado con todo su contenido."
 }

@@ -78,8 +78,8 @@ export default {
   "why-many": "Quelqu’un avec une autre réponse enverrait le même rapport au moins {p} aussi souvent que vous.",
   "instead": "Cela aurait aussi pu être : {others} (tirés à l’instant avec votre réponse, puis jetés).",
   "instead-sets": "Cela aurait aussi pu être : {others}.",
-  "odds": "au plus {left} : {right}",
-  "promise": "Supposons que quelqu’un juge deux de vos réponses possibles également probables, 50 : 50. Votre rapport peut l’amener au plus à {left} : {right}, quoi qu’il sache par ailleurs. Aucun rapport n’est plus de {times} fois plus probable avec une réponse qu’avec une autre (ε = {epsilon}).",
+  "odds": "au plus {left}\u00a0:\u00a0{right}",
+  "promise": "Supposons que quelqu’un juge deux de vos réponses possibles également probables, 50\u00a0:\u00a050. Votre rapport peut l’amener au plus à {left}\u00a0:\u00a0{right}, quoi qu’il sache par ailleurs. Aucun rapport n’est plus de {times} fois plus probable avec une réponse qu’avec une autre (ε = {epsilon}).",
   "check-epsilon": "Cette page a calculé ε = {exact} à partir de tous les rapports possibles et de leurs probabilités ({names}). Le collecteur annonce {claimed}. Un mécanisme au-dessus de l’annonce est refusé.",
   "check-random": "Le hasard vient du générateur cryptographique de votre navigateur.",
   "check-sent": { "one": "Ce qui est envoyé : l’enquête, le tour, un identifiant aléatoire et {n} octet de rapport. Toutes les réponses ont la même longueur.", "other": "Ce qui est envoyé : l’enquête, le tour, un identifiant aléatoire et {n} octets de rapport. Toutes les réponses ont la même longueur." },
@@ -141,5 +141,7 @@ export default {
   "status-invalid": "ce n’est pas un rapport de cette question",
   "status-unassigned": "il appartient à une autre partie de la question",
   "status-uninvited": "son identifiant est inconnu ici ou a expiré ; rechargez la page",
-  "status-spent": "l’invitation a servi dans une manche précédente"
+  "status-spent": "l’invitation a servi dans une manche précédente",
+  "missing": "Cette question n’existe pas",
+  "missing-why": "Le lien est peut-être incomplet, ou l’enquête a été supprimée avec tout son contenu."
 }
