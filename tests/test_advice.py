@@ -445,7 +445,7 @@ def test_the_error_of_a_variance_in_two_rounds_is_predicted(epsilon, people):
     assert 0.88 < math.sqrt(np.mean(np.square(errors))) / predicted < 1.12
 
 
-@pytest.mark.parametrize(("error", "bins"), [(0.02, 64), (0.0037, 128), (0.0018, None), (0.0, None)])
+@pytest.mark.parametrize(("error", "bins"), [(0.02, 64), (0.0025, 128), (0.0012, None), (0.0, None)])
 def test_rehearsals_have_buckets_that_are_small_beside_the_error(error, bins):
     asked = ask("distribution", 1.0, domain=dc.Interval(0, 50), bins=256)
     candidates = rehearsal.distribution_candidates(asked)

@@ -36,7 +36,7 @@ FAR = 1.5
 """Methods with more than this many times the least error are simulated no further."""
 COARSE = 64
 """The fewest buckets of a method whose error does not depend on their number."""
-FINE = 4
+FINE = 6
 """Such buckets are at most this many times as wide as the error."""
 ANY_BINS = ("auto", "hybrid", "spline", "square-wave-em", "hybrid-np-em", "hybrid-np-2pem")
 """Methods whose error does not depend on the number of buckets; smoothing (EMS) and trees do."""
