@@ -388,3 +388,11 @@ def test_bad_readings_are_named(call):
     answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=1, bins=8, method="square-wave-ems"), people(100), seed=1)
     with pytest.raises(dc.DiscreetError):
         call(answer)
+
+
+@pytest.mark.needs("scipy")
+@pytest.mark.parametrize(("method", "says"), [("hybrid-np-em", True), ("hybrid-np-2pem", True), ("auto", False)])
+def test_an_answer_says_that_its_intervals_hold_too_seldom(method, says):
+    plan = dc.Distribution(dc.Interval(0, 100), 1.0, 32, method)
+    answer = dc.simulate(plan, np.linspace(10, 60, 500), seed=1)
+    assert any("hold the truth less often than they say" in sentence for sentence in answer.assumed) is says

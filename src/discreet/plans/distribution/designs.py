@@ -81,6 +81,12 @@ HEAPS = (
 )
 
 
+SELDOM = (
+    "intervals of this method hold the truth less often than they say: 0.7 to 0.95 of the time with 5000 people at "
+    "epsilon 1; those of auto hold what they say"
+)
+
+
 class Wave(HistogramDesign):
     """Square Wave from everyone; ``fit`` is "em", "ems" or "spline"."""
 
@@ -168,7 +174,7 @@ class TwoPhase(HistogramDesign):
         details = {"iterations": found.iterations}
         reading = Reading(self.domain, self.bins)
         explained = reading.explained(channel, together)
-        return Histogram(found.f, explained, None, details, (HEAPS,))
+        return Histogram(found.f, explained, None, details, (HEAPS, SELDOM))
 
 
 class Flat(HistogramDesign):
