@@ -126,18 +126,29 @@ def test_a_file_is_cut_at_its_row_groups(people, monkeypatch):
     assert sum(batch.num_rows for piece in pieces for batch in source.batches(piece)) == N // 6
 
 
+class Together:
+    """Notes how many threads are at work at once; ``with`` it, each works for a while."""
+
+    def __init__(self):
+        self.lock, self.now, self.most = threading.Lock(), 0, 0
+
+    def __enter__(self):
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.01)
+
+    def __exit__(self, *_):
+        with self.lock:
+            self.now -= 1
+
+
 def test_items_are_made_side_by_side_and_come_in_order():
-    together, most, taken = [], [], []
-    lock = threading.Lock()
+    together, taken = Together(), []
 
     def work(item):
-        with lock:
-            together.append(item)
-            most.append(len(together))
-        time.sleep(0.01)
-        with lock:
-            together.remove(item)
-        return item
+        with together:
+            return item
 
     def items():
         for i in range(40):
@@ -148,7 +159,7 @@ def test_items_are_made_side_by_side_and_come_in_order():
     assert next(found) == 0
     assert len(taken) <= 10  # a few ahead, never all
     assert list(found) == list(range(1, 40))
-    assert 1 < max(most) <= 4
+    assert 1 < together.most <= 4
 
 
 def test_one_thread_for_each_core_that_we_may_use():
@@ -157,21 +168,14 @@ def test_one_thread_for_each_core_that_we_may_use():
 
 
 def test_no_more_threads_have_a_turn_than_there_are_cores():
-    cores = len(os.sched_getaffinity(0))
-    inside, most = [], []
-    lock = threading.Lock()
+    cores, together = len(os.sched_getaffinity(0)), Together()
 
-    def work(item):
-        with threads.turn():
-            with lock:
-                inside.append(item)
-                most.append(len(inside))
-            time.sleep(0.005)
-            with lock:
-                inside.remove(item)
+    def work(_):
+        with threads.turn(), together:
+            pass
 
     list(threads.in_order(work, range(8 * cores), 4 * cores))
-    assert max(most) == cores
+    assert together.most == cores
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="only where processes fork")

@@ -30,7 +30,7 @@ def test_the_answer_page(site: Running, browser, judge, language):
     judge("chosen")
     press(browser, "draw")
     until(browser, is_shown("will"))
-    browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.execute_script(OPEN_ALL)
     judge("ready to send")
     press(browser, "send")
     until(browser, lambda b: text(b, "left-behind"))

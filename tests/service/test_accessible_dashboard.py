@@ -40,7 +40,7 @@ def test_the_dashboard(site, browser, judge):
     for name, campaign, said in (("mean", mean, "±"), ("shares", shares, "on foot"), ("distribution", whole, "median")):
         browser.get(f"{site.url}/campaigns/{campaign.id}")
         until(browser, lambda b, said=said: said in text(b, "live"))
-        browser.execute_script("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        browser.execute_script(OPEN_ALL)
         judge(name)
     browser.get(f"{site.url}/")
     until(browser, lambda b: "Commuting" in text(b, "live"))

@@ -36,7 +36,9 @@ from discreet.operators import Operator
 LARGEST_STEP = 3.0
 """Largest change of the log-density in one Newton step."""
 ENOUGH = 0.1
-"""A fit ends with the step that gains less than twice this many nats: the curvature is not computed once more."""
+"""A fit ends with the step that gains less than half this many nats: the curvature is not computed once more."""
+MOST_STEPS = 60
+"""Most Newton steps of a fit."""
 HEAP_VARIANCE = 100.0
 """Prior variance of the logarithm of a heap: nineteen zeros in twenty are e⁸ times the density around them."""
 LEAST_SCATTER = 1e-4
@@ -306,7 +308,7 @@ class Reports:
         f = _softmax(theta + offset)
         likelihood, y = self._likelihood(f)
         goal = likelihood - 0.5 * float(theta @ (precision @ theta))
-        for step in range(61):
+        for step in range(MOST_STEPS + 1):
             score, information = self._slopes(f, y)
             curvature = (information + precision).T  # symmetric, and in the order that LAPACK works in without a copy
             factor = cho_factor(curvature, lower=True, overwrite_a=True, check_finite=False)[0]
@@ -314,9 +316,11 @@ class Reports:
             move = cho_solve((factor, True), slope, check_finite=False)
             gain = float(slope @ move)  # twice what a quadratic goal would still gain
             volume = half - float(np.log(np.diag(factor)).sum())
-            if gain < ENOUGH or step == 60:
+            if gain < ENOUGH:
                 theta, goal = theta + move, goal + 0.5 * gain
                 f = _softmax(theta + offset)
+                break
+            if step == MOST_STEPS:  # not at the mode: the last step cannot be trusted
                 break
             if goal + 0.5 * gain + volume < least:
                 theta, f = start, _softmax(start + offset)

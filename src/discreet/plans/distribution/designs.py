@@ -82,8 +82,8 @@ HEAPS = (
 
 
 SELDOM = (
-    "intervals of this method hold the truth less often than they say: 0.7 to 0.95 of the time with 5000 people at "
-    "epsilon 1; those of auto hold what they say"
+    "intervals of this method hold the truth less often than they say: 0.5 to 0.95 of the time with 5000 people at "
+    "epsilon 1; take auto, whose intervals do better"
 )
 
 
