@@ -3,7 +3,7 @@ import pytest
 from tests.estimation.common import beta_histogram, reports, square_wave
 
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range, RangeMean, Variance, crossing
-from discreet.estimation.intervals import decoded_interval, normal_bounds
+from discreet.estimation.intervals import decoded_interval, needless, normal_bounds
 from discreet.estimation.within import Lattice, Within
 from discreet.operators import Dense
 
@@ -92,8 +92,38 @@ def test_a_heap_of_unknown_place_gives_bounds() -> None:
     assert Range(0.75, 1.0).slack(f, within) == pytest.approx((more, less))
     low, high = RangeMean(0.0, 0.75).slack(f, within)
     assert low > 0 < high
-    assert Mean().slack(f, within)[0] == pytest.approx(2 * 0.4 / 2 / np.sqrt(12))
-    assert Mean().slack(f, Within(2)) == (0.0, 0.0)
+    # A heap of 0.4 lies up to half a bucket, a quarter of the domain, from the bucket's middle.
+    assert Mean().slack(f, within) == pytest.approx((0.1, 0.1))
+    away = 0.75 - Mean()(f, within)
+    assert Variance().slack(f, within) == pytest.approx((2 * away * 0.1,) * 2)
+    assert Mean().slack(f, Within(2)) == Variance().slack(f, Within(2)) == (0.0, 0.0)
+
+
+def test_a_heap_at_the_lower_end_of_a_range_may_lie_outside_it() -> None:
+    """Prices of 9.99 in the bucket of 10: the best guess has them in the range from 10 on, and they may not be."""
+    f = np.array([0.2, 0.5, 0.3, 0.0])
+    within = Within(4, np.array([0.3]), np.array([1]), np.array([1.0]), loose=np.array([0.0, 1.0, 0.0, 0.0]))
+    functional = Range(0.3, 0.75)
+    assert functional(f, within) == pytest.approx(0.8)
+    assert functional.slack(f, within) == pytest.approx((0.5, 0.0))
+    inside = RangeMean(0.3, 0.75)
+    assert inside(f, within) == pytest.approx((0.5 * 0.3 + 0.3 * 0.625) / 0.8)
+    less, more = inside.slack(f, within)
+    half = 0.5 * (0.5 / 0.8) / 4  # the heap's own place, as in a mean
+    assert inside(f, within) + more - half == pytest.approx(0.625)  # without the heap
+    assert less == pytest.approx(half)
+
+
+def test_a_number_between_two_ends_is_missed_on_one_side_only() -> None:
+    """Drawn: a number at the end of what is possible is held as often as said, and one in the middle more often."""
+    random = np.random.default_rng(1)
+    for apart in (0.0, 0.5, 1.0, 2.0, 5.0):
+        reach = 1.959964 - float(needless(np.array([apart]), 0.95)[0])
+        error = random.standard_normal(400_000)
+        at_the_end = ((error - reach <= 0) & (error + apart + reach >= 0)).mean()
+        inside = ((error - reach <= apart / 2) & (error + apart + reach >= apart / 2)).mean()
+        assert at_the_end == pytest.approx(0.95, abs=0.0025)  # seven standard errors
+        assert inside >= at_the_end - 0.0025
 
 
 def test_heaps_at_the_ends_lie_at_the_ends() -> None:

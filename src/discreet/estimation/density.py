@@ -10,9 +10,10 @@ The prior covariance K is a sum of parts, each of which says what a log-density 
 
     K = S / λ  +  ρ² R  +  τ² I  +  Σ heaps  +  straight line
 
-S is that of a smooth curve (second differences are independent), R that of a rough one (a random walk, whose variance
-over the whole domain is about ρ²), I lets every bucket deviate by itself. A heap raises one bucket, or all buckets of a
-lattice together and each by itself. Which parts a fit has is chosen by its evidence, the Laplace approximation of
+S is that of a smooth curve (second differences are independent, along an even or a logarithmic scale), R that of a
+rough one (a random walk, whose variance over the whole domain is about ρ²), I lets every bucket deviate by itself. A
+heap raises one bucket, or all buckets of a lattice together and each by itself. Which parts a fit has is chosen by its
+evidence, the Laplace approximation of
 
     ln p(reports | K) ≈ goal at the mode - ½ ln det(H + K⁻¹) - ½ ln det K,      H the Fisher information of θ.
 
@@ -22,6 +23,7 @@ Newton's method converges in a few steps; one costs O(d²) for the information o
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +47,11 @@ LEAST_SCATTER = 1e-4
 """The variance of each bucket's own effect in a prior without scatter: K must have an inverse."""
 LINE_VARIANCE = 100.0
 """Prior variance of the slope of the log-density over the domain: a straight line is almost free."""
+
+
+NEAR_END = 1 / 64
+"""Part of the domain, from an end on, along which a logarithmic scale is nearly even."""
+Scale = Literal["even", "from below", "from above"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,9 @@ class Prior:
         Lattices of heaps.
     points : tuple of int
         How many points of a fine lattice each bucket holds: f is e^θ times this. Empty if values lie anywhere.
+    scale : str
+        Along which scale the curve is smooth: "even", or logarithmic "from below" or "from above", where it may change
+        fastest near that end of the domain, as the densities of incomes and durations do.
     """
 
     smoothness: float
@@ -78,20 +88,30 @@ class Prior:
     scatter: float = LEAST_SCATTER
     heaps: tuple[Heaps, ...] = ()
     points: tuple[int, ...] = ()
+    scale: Scale = "even"
 
 
-@lru_cache(maxsize=4)
-def _parts(size: int) -> tuple[Floats, Floats, Floats]:
-    """Return the covariances of a smooth curve, of a random walk over the domain, and of a straight line."""
-    second = np.diff(np.eye(size), n=2, axis=0)
-    values, vectors = np.linalg.eigh(second.T @ second)
-    free = min(2, size)
-    smooth = (vectors[:, free:] / values[free:]) @ vectors[:, free:].T
-    first = np.diff(np.eye(size), axis=0)
-    values, vectors = np.linalg.eigh(first.T @ first)
-    rough = (vectors[:, 1:] / values[1:]) @ vectors[:, 1:].T / size
-    slope = (np.arange(size) - (size - 1) / 2) / size
-    return smooth, rough, np.full((size, size), 1.0 / size) + LINE_VARIANCE * np.outer(slope, slope)
+@lru_cache(maxsize=8)
+def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
+    """Return the covariances of a smooth curve, of a random walk over the domain, and of a straight line on a scale."""
+    if size == 1:
+        return np.zeros((1, 1)), np.zeros((1, 1)), np.ones((1, 1))
+    between = np.arange(1, size) / size
+    pace = np.ones(size - 1) if scale == "even" else 1 / (between + NEAR_END)
+    if scale == "from above":
+        pace = pace[::-1]
+    pace = pace / pace.mean()
+    walk = np.tri(size, size - 1, -1)
+    slopes = np.tri(size - 1, size - 2, -1) * np.sqrt(0.5 * (pace[1:] + pace[:-1]))
+    places = walk @ pace
+    places -= places.mean()
+    curve = (walk * pace) @ slopes
+    curve -= curve.mean(axis=0)
+    curve -= np.outer(places, places @ curve / (places @ places))
+    rough = walk * np.sqrt(pace)
+    rough -= rough.mean(axis=0)
+    line = np.full((size, size), 1.0 / size) + LINE_VARIANCE * np.outer(places, places) / size**2
+    return curve @ curve.T, rough @ rough.T / size, line
 
 
 def _precision(size: int, prior: Prior) -> tuple[Floats, float]:
@@ -99,11 +119,11 @@ def _precision(size: int, prior: Prior) -> tuple[Floats, float]:
     return _inverted(size, replace(prior, points=()))
 
 
-@lru_cache(maxsize=48)  # half a megabyte each at 256 buckets; a search looks up about 40
+@lru_cache(maxsize=64)  # half a megabyte each at 256 buckets; a search looks up about 50
 def _inverted(size: int, prior: Prior) -> tuple[Floats, float]:
     from scipy.linalg import solve_triangular
 
-    smooth, rough, line = _parts(size)
+    smooth, rough, line = _parts(size, prior.scale)
     covariance = smooth / prior.smoothness + prior.roughness * rough + line
     diagonal = np.full(size, prior.scatter)
     for heaps in prior.heaps:

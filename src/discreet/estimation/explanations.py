@@ -9,7 +9,7 @@ and scatter count from the beginning, while they are shown only once the reports
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from statistics import NormalDist
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from discreet.arrays import Floats, sums_at_edges
 from discreet.estimation.density import LEAST_SCATTER, Fit
 from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
-from discreet.estimation.intervals import Bounds
+from discreet.estimation.intervals import Bounds, needless
 from discreet.estimation.resampling import generator
 from discreet.estimation.within import CLOSE, Lattice, Within
 
@@ -47,17 +47,20 @@ class Explanation:
         Evidence, less what the explanation's complexity costs.
     lattices : tuple of Lattice
         The lattices that carry heaps.
+    unasked : bool
+        Whether it has heaps that the reports did not ask for.
     """
 
     fit: Fit
     within: Within
     score: float
     lattices: tuple[Lattice, ...] = ()
+    unasked: bool = False
 
     @property
     def doubts(self) -> int:
-        """How many parts it has that are shown only once the reports ask for them: lattices, and scatter."""
-        return len(self.lattices) + (self.fit.prior.scatter > LEAST_SCATTER)
+        """How many parts it has that are shown only once the reports ask for them, such as lattices and scatter."""
+        return len(self.lattices) + (self.fit.prior.scatter > LEAST_SCATTER) + self.unasked
 
 
 class Explanations:
@@ -144,17 +147,36 @@ class Explanations:
         spread = math.sqrt(float(self.weights @ (errors**2 + (values - middle) ** 2)))
         return Bounds(middle, float(low), float(high), spread, level)
 
+    def placed(self, even: Bounds, functional: Functional) -> Bounds:
+        """Return an interval of a number that took buckets as filled evenly, with their mass where it really lies."""
+        parts = []
+        for one in self.allowed:
+            moved = even.estimate + functional(one.fit.f, one.within) - functional(one.fit.f)
+            less, more = functional.slack(one.fit.f, one.within)
+            parts.append((moved, moved - less, moved + more))
+        values, low, high = np.array(parts).T
+        ends = self._ends(low, high, np.full(low.size, even.standard_error), even.level)
+        return replace(even, estimate=float(self.weights @ values), lower=float(ends[0]), upper=float(ends[1]))
+
     def _read(self, one: Explanation, functional: Functional) -> tuple[float, float, float, float]:
         f = one.fit.f
         error = one.fit.error(functional.gradient(f, one.within))
         return functional(f, one.within), error, *functional.slack(f, one.within)
 
     def _ends(self, low: Floats, high: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
-        """Return the two quantiles of a mixture of normal laws, one row per explanation; any number of columns."""
+        """Return the two quantiles of a mixture of normal laws, one row per explanation; any number of columns.
+
+        Where low and high differ, the number may be anything between them, and the interval holds it with this level
+        wherever it is: it cannot be missed on both sides, so each end is a little nearer (`needless`).
+        """
         from scipy.special import ndtr
 
         weights = self.weights.reshape(-1, *[1] * (errors.ndim - 1))
         spread = np.maximum(errors, 1e-12)
+        apart = high - low
+        if apart.any():
+            nearer = spread * needless(apart / spread, level)
+            low, high = low + nearer, high - nearer
 
         def reached(centres: Floats, share: float) -> Floats:
             a, b = (centres - 8 * spread).min(axis=0), (centres + 8 * spread).max(axis=0)
@@ -169,7 +191,9 @@ class Explanations:
     @cached_property
     def _cumulative(self) -> list[tuple[Floats, Floats]]:
         """Per explanation: cumulative shares at the edges, and one row each of B with BBᵀ their covariance."""
-        return [(sums_at_edges(one.fit.f), sums_at_edges(one.fit.half.T)) for one in self.allowed]
+        fits = {id(one.fit): one.fit for one in self.allowed}
+        sums = {key: (sums_at_edges(fit.f), sums_at_edges(fit.half.T)) for key, fit in fits.items()}
+        return [sums[id(one.fit)] for one in self.allowed]
 
     def _between(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
         """Return the shares from places to other places, in buckets, and their errors: a row per explanation."""

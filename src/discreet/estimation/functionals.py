@@ -50,10 +50,10 @@ class Mean:
         return _law(f, within).inside(0.0, 1.0)[1]
 
     def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
-        """Return what heaps may add if each lies at random in its bucket: two standard deviations of their sum."""
+        """Return what heaps may add, half a bucket each; several hardly ever all on the same side."""
         if within.loose is None:
             return 0.0, 0.0
-        reach = 2.0 * float(np.sqrt(((f * within.loose) ** 2).sum() / 12.0)) / f.size
+        reach = 0.5 * float(np.linalg.norm(f * within.loose)) / f.size
         return reach, reach
 
 
@@ -75,8 +75,12 @@ class Variance:
         return _law(f, within).squares(Mean()(f, within))
 
     def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
-        """Return 0: a heap's place in its bucket hardly changes the variance."""
-        return 0.0, 0.0
+        """Return what heaps may add, each up to half a bucket nearer to the mean or further from it."""
+        if within.loose is None:
+            return 0.0, 0.0
+        away = bucket_centres(f.size) - Mean()(f, within)
+        reach = float(np.linalg.norm(f * within.loose * away)) / f.size
+        return reach, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +139,14 @@ class Range:
 
     def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
         """Return what heaps in the buckets of both ends may change; at the ends of the domain, nothing."""
-        less = more = 0.0
-        for end, is_low in ((self.low, True), (self.high, False)):
-            if 0 < end < 1:
-                down, up = Cdf(end).slack(f, within)
-                less, more = (less + up, more + down) if is_low else (less + down, more + up)
-        return less, more
+        (fewer, further), (less, more) = _at_ends(f, within, self.low, self.high)
+        return less + further, more + fewer
+
+
+def _at_ends(f: Floats, within: Within, low: float, high: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return by how much the shares below a range and up to its end may be less or more; at ends of the domain, 0."""
+    below = Cdf(max(low - 2 * CLOSE, 0.0)).slack(f, within) if low > 0 else (0.0, 0.0)
+    return below, Cdf(high).slack(f, within) if high < 1 else (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +226,14 @@ class RangeMean:
 
     def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
         """Return what heaps in the buckets of both ends may change, and those inside as in a mean."""
-        mass, mean = max(Range(self.low, self.high)(f, within), 1e-12), self(f, within)
-        less, more = Mean().slack(f, within)
-        for end in (self.low, self.high):
-            if 0 < end < 1:  # less below the lower end is more just above it, and lowers the mean as well
-                down, up = Cdf(end).slack(f, within)
-                pull = abs(end - mean) / mass
-                less, more = less + down * pull, more + up * pull
+        inside = f * within.inside(self.low, self.high)[0]
+        mass, mean = max(float(inside.sum()), 1e-12), self(f, within)
+        less, more = Mean().slack(inside / mass, within)
+        (below_less, below_more), (up_less, up_more) = _at_ends(f, within, self.low, self.high)
+        for end, added, removed in ((self.low, below_less, below_more), (self.high, up_more, up_less)):
+            away = mean - end  # mass added at an end draws the mean to it
+            moves = -added * away / (mass + added), removed * away / max(mass - removed, 1e-12)
+            less, more = less + max(-moves[0], -moves[1], 0.0), more + max(*moves, 0.0)
         return less, more
 
 

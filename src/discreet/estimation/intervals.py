@@ -5,6 +5,7 @@ Reports are decoded by a polynomial that is unbiased for the mean or the varianc
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -83,6 +84,40 @@ def _decoding(channel: Operator, tally: Floats) -> Floats | None:
         if np.abs(np.asarray(channel.T @ (decoding @ target)) - target).max() > 1e-3:
             return None
     return decoding
+
+
+def needless(apart: Floats, level: float) -> Floats:
+    """Return by how many standard errors z is more than an interval of this level needs to hold a number.
+
+    The number may lie anywhere between two places that are so many standard errors apart: c solves
+    Φ(c + apart) - Φ(-c) = level [Imbens and Manski 2004, Econometrica 72(6)], and z - c is returned.
+
+    Examples
+    --------
+    >>> needless(np.array([0.0, 1.0, 100.0]), 0.95).round(3)
+    array([0.   , 0.278, 0.315])
+    """
+    return np.asarray(np.interp(apart, *_needless(level)))
+
+
+@lru_cache(maxsize=64)
+def _needless(level: float) -> tuple[Floats, Floats]:
+    """Return how far apart places may be, and `needless` of each; further apart it does not change."""
+    normal = NormalDist()
+    least, most = normal.inv_cdf(level), normal.inv_cdf(0.5 + 0.5 * level)
+
+    def enough(c: float, apart: float) -> bool:
+        return normal.cdf(c + apart) - normal.cdf(-c) >= level
+
+    places = np.linspace(0.0, 4.0, 201)
+    found = []
+    for apart in places.tolist():
+        a, b = least, most
+        for _ in range(30):
+            c = 0.5 * (a + b)
+            a, b = (a, c) if enough(c, apart) else (c, b)
+        found.append(most - b)
+    return places, np.array(found)
 
 
 def normal_bounds(value: float, error: float, level: float) -> Bounds:

@@ -3,9 +3,10 @@
 One fit is never the whole truth: at the smoothness of largest evidence a posterior does not know of its own bias, and
 few reports cannot tell a bell from a heap. So log-densities with many priors are fitted (`density`):
 
-1. curves of different smoothness, and random walks of different roughness; to each, single heaps are added one by one,
-   as long as each is worth its price, ln d nats for one of d buckets (1 at the ends, where clipping makes heaps);
-2. heaps on lattices (whole hours, tens of thousands), alone and one within the other;
+1. curves of different smoothness, along an even or a logarithmic scale, and random walks of different roughness; to
+   each, single heaps are added one by one, as long as each is worth its price, ln d nats for one of d buckets (1 at the
+   ends, where clipping makes heaps); the best also with heaps at the ends that nobody sees;
+2. heaps on lattices (whole hours, tens of thousands), alone and one within the other, or just below (9.99);
 3. scatter: every bucket deviates by itself.
 
 What is read off them, and how, is in `explanations`.
@@ -18,22 +19,28 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.estimation.density import Fit, Prior, Reports, heaps_at
+from discreet.estimation.density import Fit, Heaps, Prior, Reports, Scale, heaps_at
 from discreet.estimation.explanations import WORSE, Explanation, Explanations
-from discreet.estimation.within import Lattice, Within
+from discreet.estimation.within import CLOSE, Lattice, Within
 
 SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
 """Values of λ that are tried, for 256 buckets; they grow with the cube of the number of buckets."""
+NEARBY: tuple[tuple[Scale, float], ...] = (("from below", 1.0), ("from below", 10.0), ("from below", 0.1))
+"""Other scales along which a curve may be smooth, and its smoothness there relative to the best on an even scale."""
 ROUGHNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Values of ρ² that are tried."""
 SCATTER = (0.3, 1.0, 3.0, 10.0)
-"""Values of τ² that are tried; before the reports, all of them together are as likely as none."""
+"""Values of τ² that are tried; before the reports, each is as likely as none."""
 LATTICE_VARIANCES = (0.3, 1.5)
 """Variances of the heaps of a lattice that are tried."""
 TOO_ROUGH = 3.0
 """Once a random walk is this many nats worse than the best, rougher ones are not tried."""
 HOPELESS = 3 * WORSE
 """A fit that can be expected to stay this many nats worse than the best is not fitted to the end."""
+BESIDE = 1.0
+"""Nats that heaps beside round numbers cost, more than heaps on them."""
+SMALL = 0.002
+"""Where a heap of less than this share of the people lies in its bucket does not matter."""
 WORTH = 1.0
 """Nats that a lattice must gain before others are tried within it."""
 MOSTLY = 0.5
@@ -72,6 +79,57 @@ class _Search:
             top = more
         return top
 
+    def beside(self) -> None:
+        """Also keep explanations with heaps just below the points of their lattices, as 9.99 is below 10.
+
+        Where a point is the lower edge of a bucket, that is the bucket before, which the reports can tell apart. This
+        is fitted for the best lattice only: what it costs there, it costs everywhere.
+        """
+        heaped = [one for one in self.found if one.lattices and one.score > self.best - WORSE]
+        if not heaped or self.own is not None:
+            return
+        top = _best(heaped)
+        moved = self._moved(top)
+        cost = BESIDE + top.fit.evidence - moved.evidence
+        for one in heaped:
+            fit = moved if one is top else one.fit
+            within = self._within(fit, one.lattices, beside=True)
+            assert within.loose is not None
+            if (fit.f * within.loose).max() > SMALL:
+                self.found.append(replace(one, fit=fit, within=within, score=one.score - cost))
+
+    def _moved(self, one: Explanation) -> Fit:
+        """Return the fit with heaps just below the points of lattices."""
+        fit = one.fit
+        heaps = tuple(self._just_below(heaps, one.lattices) for heaps in fit.prior.heaps)
+        if heaps != fit.prior.heaps:
+            fit = self.reports.fit(replace(fit.prior, heaps=heaps), fit.theta)
+            for bucket in one.fit.single:
+                fit = self.reports.with_heap(fit, bucket)
+            fit = fit.light()
+        return fit
+
+    def _just_below(self, heaps: Heaps, lattices: tuple[Lattice, ...]) -> Heaps:
+        """Return heaps in the buckets just below the points of the lattice that they belong to."""
+        for lattice in lattices:
+            if np.array_equal(np.unique(lattice.buckets), heaps.buckets):
+                below = np.ceil(lattice.places * self.size - CLOSE).astype(np.int64) - 1
+                return heaps_at(np.clip(below, 0, self.size - 1), heaps.variance)
+        return heaps
+
+    def with_ends(self, top: Explanation) -> None:
+        """Also keep the best explanation with heaps at either end and at both: a curve hides the heaps of clipping."""
+        plain = self.reports.fit(top.fit.prior, top.fit.theta)
+        for bucket in top.fit.single:
+            plain = self.reports.with_heap(plain, bucket)
+        gains = plain.heap_gains() - self.prices
+        ends = [bucket for bucket in (0, self.size - 1) if gains[bucket] > -WORSE]
+        for several in [(end,) for end in ends] + ([tuple(ends)] if len(ends) == 2 else []):
+            fit = plain
+            for bucket in several:
+                fit = self.reports.with_heap(fit, bucket)
+            self._keep(fit, (), 0.0).unasked = True
+
     def _keep(self, fit: Fit, lattices: tuple[Lattice, ...], cost: float) -> Explanation:
         score = fit.evidence - float(self.prices[list(fit.single)].sum()) - cost
         kept = Explanation(fit.light(), self._within(fit, lattices), score, lattices)
@@ -79,8 +137,11 @@ class _Search:
         self.best = max(self.best, score)
         return kept
 
-    def _within(self, fit: Fit, lattices: tuple[Lattice, ...]) -> Within:
-        """Say where mass lies: on the points of the finest lattice; what other buckets have too much, nobody knows."""
+    def _within(self, fit: Fit, lattices: tuple[Lattice, ...], beside: bool = False) -> Within:
+        """Say where mass lies: on the points of lattices; what other buckets have too much, nobody knows.
+
+        If heaps may lie beside the points, nobody knows of those either.
+        """
         f, size = fit.f, self.size
         if self.own is not None:
             return Within.on_lattice(self.own, size, np.ones(size))
@@ -88,14 +149,25 @@ class _Search:
         excess = _excess(f, around)
         loose = np.where(excess > MOSTLY, 1.0, excess)
         if lattices:
-            finest = min(lattices, key=lambda lattice: lattice.step)
+            finest = _together(lattices)
             points = finest.points_per_bucket(size)
             free = np.flatnonzero(points == 0)
             # Neighbours of a heap may be heaps as well: what is not on points is as much as in buckets without them.
             pointed = _excess(f, np.interp(np.arange(size), free, f[free])) if free.size else np.ones(size)
-            return Within.on_lattice(finest, size, pointed, np.where(points > 0, 0.0, loose))
+            return Within.on_lattice(finest, size, pointed, loose if beside else np.where(points > 0, 0.0, loose))
         ends = np.array([0, size - 1])
         return Within(size, np.array([0.0, 1.0]), ends, excess[ends], loose)
+
+
+def _together(lattices: tuple[Lattice, ...]) -> Lattice:
+    """Return the points of all lattices; in a bucket with a point of a coarser one, only that."""
+    coarse, *finer = sorted(lattices, key=lambda lattice: -lattice.step)
+    for fine in finer:
+        free = ~np.isin(fine.buckets, coarse.buckets)
+        places = np.concatenate([coarse.places, fine.places[free]])
+        order = np.argsort(places)
+        coarse = Lattice(fine.step, places[order], np.concatenate([coarse.buckets, fine.buckets[free]])[order])
+    return coarse
 
 
 def _excess(f: Floats, around: Floats) -> Floats:
@@ -126,26 +198,32 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
     """
     search = _Search(reports, lattices, own)
     scale = search.scale
-    # The smoothness of a curve, then the roughness of a random walk on top of it.
+    # The smoothness of a curve and its scale, then the roughness of a random walk on top of it.
     tops: list[Explanation] = []
     for smoothness in SMOOTHNESS:
         tops.append(search.grow(Prior(smoothness * scale), tops[-1].fit.theta if tops else None))
         if tops[-1].score < search.best - WORSE:
             break
     top = _best(tops)
+    for along, factor in NEARBY:
+        prior = replace(top.fit.prior, smoothness=factor * top.fit.prior.smoothness, scale=along)
+        tops.append(search.grow(prior, top.fit.theta))
+    top = _best(tops)
     for factor in (10**0.5, 10**-0.5):
-        tops.append(search.grow(Prior(top.fit.prior.smoothness * factor), top.fit.theta))
+        prior = replace(top.fit.prior, smoothness=factor * top.fit.prior.smoothness)
+        tops.append(search.grow(prior, top.fit.theta))
     top = rough = _best(tops)
-    smoothness = top.fit.prior.smoothness
+    curve = top.fit.prior
     for roughness in ROUGHNESS:
-        rougher = search.grow(Prior(smoothness, roughness), rough.fit.theta)
+        rougher = search.grow(replace(curve, roughness=roughness), rough.fit.theta)
         if rougher.score < search.best - TOO_ROUGH:
             break
         rough = rougher
     top = _best([top, rough])
+    search.with_ends(top)
     # Lattices of heaps.
     price = math.log(len(search.lattices)) if search.lattices else 0.0
-    base = Prior(10 * smoothness, 10.0)
+    base = replace(curve, smoothness=10 * curve.smoothness, roughness=10.0) if top.fit.prior.roughness else curve
     first = [_with_lattices(search, base, top, (lattice,), price) for lattice in search.lattices]
     if first and (leading := _best(first)).score > top.score + WORTH:
         for lattice in search.lattices:
@@ -153,12 +231,13 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
                 _with_lattices(search, leading.fit.prior, leading, (*leading.lattices, lattice), 2 * price)
     # Every bucket by itself, on top of what explains most.
     chosen = _best(search.found)
-    start, cost = chosen, price * len(chosen.lattices) + math.log(len(SCATTER))
+    start, cost = chosen, price * len(chosen.lattices)
     for scatter in SCATTER:
         prior = replace(chosen.fit.prior, scatter=scatter)
         start = search.grow(prior, start.fit.theta, chosen.lattices, cost)
         if start.score < search.best - WORSE:
             break
+    search.beside()
     return Explanations(search.found, reports.size, reports.limits)
 
 

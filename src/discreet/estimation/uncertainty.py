@@ -6,6 +6,7 @@
   functional T is taken at the corrected histogram f and moved by one step to the raw one, T(f) + T'(f)·(raw - f), which
   is unbiased to first order although f itself is not. Where in its bucket the mass lies is not known, and intervals of
   cumulative shares reach over the whole bucket.
+* `Untold` is for histograms of which nobody can say how far off they are: every interval is all that is possible.
 
 Quantiles have an interval of another kind: all x whose cumulative share is compatible with q, F(x) ± z·error ∋ q. Where
 the density changes fast (a valley between two humps, the edge of a spike) linear intervals covered only 83 to 87 %.
@@ -22,6 +23,7 @@ from discreet.arrays import Counts, Floats, sums_at_edges
 from discreet.estimation.explanations import Explanations
 from discreet.estimation.functionals import Functional, Quantile, Variance
 from discreet.estimation.intervals import Bounds, normal_bounds
+from discreet.estimation.resampling import generator
 from discreet.estimation.within import Within
 
 
@@ -90,7 +92,7 @@ class Explained:
         if isinstance(functional, Variance) and self._decoded is not None and self.explanations.heaped:
             decoded = self._decoded(level)
             if decoded is not None:
-                return decoded
+                return self.explanations.placed(decoded, functional) if self._finer == 1 else decoded
         return self.explanations.bounds(functional, level)
 
     def band(self, first: Counts, last: Counts, level: float, small: bool = False) -> tuple[Floats, Floats]:
@@ -173,3 +175,33 @@ class DrawnUncertainty:
     def draws(self, count: int) -> Floats:
         """Return the raw histogram with other errors."""
         return np.asarray(self.raw + self.errors[:count])
+
+
+class Untold:
+    """No uncertainty that could be told: every interval is all that is possible.
+
+    Examples
+    --------
+    >>> from discreet.estimation.functionals import Mean
+    >>> Untold(np.array([0.5, 0.5])).bounds(Mean(), 0.95)
+    Bounds(estimate=0.5, lower=-inf, upper=inf, standard_error=0.5, level=0.95)
+    """
+
+    def __init__(self, f: Floats) -> None:
+        self.centre = f
+
+    def value(self, functional: Functional, f: Floats) -> float:
+        """Return a number read off the histogram f."""
+        return functional(f)
+
+    def bounds(self, functional: Functional, level: float) -> Bounds:
+        """Return everything; half the domain is the largest standard deviation that a number within it can have."""
+        return Bounds(functional(self.centre), -np.inf, np.inf, 0.5, level)
+
+    def band(self, first: Counts, last: Counts, level: float, small: bool = False) -> tuple[Floats, Floats]:
+        """Return the intervals from 0 to 1."""
+        return np.zeros(first.size), np.ones(first.size)
+
+    def draws(self, count: int) -> Floats:
+        """Return histograms of a single bucket each: all are as plausible as the estimate."""
+        return np.asarray(np.eye(self.centre.size)[generator(0).integers(self.centre.size, size=count)])

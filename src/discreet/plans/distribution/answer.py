@@ -13,7 +13,7 @@ from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.estimation.functionals import Cdf, Functional, Mean, Quantile, Range, RangeMean, Variance
 from discreet.estimation.intervals import Bounds
-from discreet.estimation.uncertainty import Uncertainty
+from discreet.estimation.uncertainty import Uncertainty, Untold
 from discreet.plans.answers import Answer, NumberAnswer
 from discreet.plans.quantile.answer import QuantilesAnswer
 from discreet.plans.quantile.search import people_needed
@@ -147,6 +147,8 @@ class DistributionAnswer(Answer):
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
             raise DiscreetError(f"q must be a number between 0 and 1, not {q!r}")
         found = self._place(f"quantile {q:g}", Quantile(float(q)))
+        if isinstance(self.uncertainty, Untold):
+            return found
         low, high = np.interp(found.interval, self.edges, sums_at_edges(self.probabilities))
         error = float(high - low) / (2 * NormalDist().inv_cdf(0.5 + self.level / 2))
         needed = people_needed(self.epsilon, q, error) if error > 0 else self.n
@@ -266,13 +268,18 @@ class DistributionAnswer(Answer):
         return replace(self, family=self.bins, assumed=assumed)
 
     def coarse(self, most: int = 64) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return (edges, probabilities, low, high) of at most ``most`` wider buckets, for looking at."""
+        """Return (edges, probabilities, low, high) of at most ``most`` wider buckets, for looking at.
+
+        Without intervals, low and high are the probabilities.
+        """
         cells = max(k for k in range(1, min(most, self.bins) + 1) if self.bins % k == 0)
         cells = cells if cells > 8 else self.bins  # a prime number of buckets is shown as it is
         edges = np.arange(cells + 1) * (self.bins // cells)
         each = self.level if self.family == 1 else 1 - (1 - self.level) / cells
-        low, high = self._band(edges[:-1], edges[1:], each, small=True).T
-        return self.domain.edges(cells), self.probabilities.reshape(cells, -1).sum(axis=1), low, high
+        shown = self.probabilities.reshape(cells, -1).sum(axis=1)
+        if isinstance(self.uncertainty, Untold):
+            return self.domain.edges(cells), shown, shown, shown
+        return self.domain.edges(cells), shown, *self._band(edges[:-1], edges[1:], each, small=True).T
 
     def rows(self) -> list[dict[str, float]]:
         """Return one row per bucket: from, to, probability and its band, cdf at its upper edge and its band."""
