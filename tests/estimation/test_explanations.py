@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.estimation.common import beta_histogram, reports, square_wave
 
-from discreet.estimation.density import HEAP_VARIANCE, Fit, Leaves, Prior, Reports, heaps_at
+from discreet.estimation.density import HEAP_VARIANCE, Fit, Leaves, Prior, Reports, _parts, heaps_at
 from discreet.estimation.em import ems, joint
 from discreet.estimation.explanations import Explanation, Explanations
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range
@@ -230,6 +230,31 @@ def test_draws_have_the_stated_spread() -> None:
     for functional in (Mean(), Range(0.5, 0.75)):
         spread = (draws @ functional.gradient(truth)).std()
         assert spread == pytest.approx(explained.bounds(functional, 0.95).standard_error, rel=0.08)
+
+
+def test_a_curve_has_independent_second_differences() -> None:
+    smooth, rough, line = _parts(40, "even")
+    second, first = np.diff(np.eye(40), n=2, axis=0), np.diff(np.eye(40), axis=0)
+    np.testing.assert_allclose(second @ smooth @ second.T, np.eye(38), atol=1e-8)
+    np.testing.assert_allclose(first @ rough @ first.T, np.eye(39) / 40, atol=1e-10)
+    np.testing.assert_allclose(second @ line @ second.T, 0, atol=1e-10)
+    # Along a logarithmic scale the walk takes larger steps near the lower end, and as many of them in all.
+    steps = np.diag(first @ _parts(40, "logarithmic")[1] @ first.T)
+    assert (np.diff(steps) < 0).all()
+    assert steps.mean() == pytest.approx(1 / 40)
+
+
+def test_incomes_are_smooth_along_a_logarithmic_scale() -> None:
+    x = (np.arange(128) + 0.5) / 128
+    truth = np.exp(-0.5 * (np.log(x / 0.08) / 0.85) ** 2) / x
+    truth /= truth.sum()
+    channel = square_wave(4.0, 128)
+    counts = reports(channel, truth, 20_000, 1)
+    found = explain(Reports(channel, counts))
+    assert found.leading.fit.prior.scale == "logarithmic"
+    assert all(one.fit.prior.scale == "logarithmic" for one in found.allowed)  # all others are 8 nats worse
+    smooth = explain(Reports(channel, reports(channel, beta_histogram(128), 20_000, 1)))
+    assert smooth.leading.fit.prior.scale == "even"
 
 
 def test_other_channels() -> None:

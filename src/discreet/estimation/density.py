@@ -50,8 +50,8 @@ LINE_VARIANCE = 100.0
 
 
 NEAR_END = 1 / 64
-"""Part of the domain, from an end on, along which a logarithmic scale is nearly even."""
-Scale = Literal["even", "from below", "from above"]
+"""Part of the domain, from its lower end on, along which a logarithmic scale is nearly even."""
+Scale = Literal["even", "logarithmic"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ class Prior:
     points : tuple of int
         How many points of a fine lattice each bucket holds: f is e^θ times this. Empty if values lie anywhere.
     scale : str
-        Along which scale the curve is smooth: "even", or logarithmic "from below" or "from above", where it may change
-        fastest near that end of the domain, as the densities of incomes and durations do.
+        Along which scale the curve is smooth: "even" or "logarithmic", where it may change fastest near the lower end
+        of the domain, as the densities of incomes and durations do.
     """
 
     smoothness: float
@@ -98,9 +98,7 @@ def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
         return np.zeros((1, 1)), np.zeros((1, 1)), np.ones((1, 1))
     between = np.arange(1, size) / size
     pace = np.ones(size - 1) if scale == "even" else 1 / (between + NEAR_END)
-    if scale == "from above":
-        pace = pace[::-1]
-    pace = pace / pace.mean()
+    pace /= pace.mean()
     walk = np.tri(size, size - 1, -1)
     slopes = np.tri(size - 1, size - 2, -1) * np.sqrt(0.5 * (pace[1:] + pace[:-1]))
     places = walk @ pace

@@ -19,14 +19,14 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.estimation.density import Fit, Heaps, Prior, Reports, Scale, heaps_at
+from discreet.estimation.density import Fit, Heaps, Prior, Reports, heaps_at
 from discreet.estimation.explanations import WORSE, Explanation, Explanations
 from discreet.estimation.within import CLOSE, Lattice, Within
 
 SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
 """Values of λ that are tried, for 256 buckets; they grow with the cube of the number of buckets."""
-NEARBY: tuple[tuple[Scale, float], ...] = (("from below", 1.0), ("from below", 10.0), ("from below", 0.1))
-"""Other scales along which a curve may be smooth, and its smoothness there relative to the best on an even scale."""
+NEARBY = (1.0, 10.0, 0.1)
+"""Smoothness that is tried along a logarithmic scale, relative to the best along an even one."""
 ROUGHNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Values of ρ² that are tried."""
 SCATTER = (0.3, 1.0, 3.0, 10.0)
@@ -205,8 +205,8 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         if tops[-1].score < search.best - WORSE:
             break
     top = _best(tops)
-    for along, factor in NEARBY:
-        prior = replace(top.fit.prior, smoothness=factor * top.fit.prior.smoothness, scale=along)
+    for factor in NEARBY:
+        prior = Prior(factor * top.fit.prior.smoothness, scale="logarithmic")
         tops.append(search.grow(prior, top.fit.theta))
     top = _best(tops)
     for factor in (10**0.5, 10**-0.5):
