@@ -79,8 +79,8 @@ class Prior:
     points : tuple of int
         How many points of a fine lattice each bucket holds: f is e^θ times this. Empty if values lie anywhere.
     scale : str
-        Along which scale the curve is smooth: "even" or "logarithmic", where it may change fastest near the lower end
-        of the domain, as the densities of incomes and durations do.
+        Along which scale the curve is smooth: "even", or "logarithmic" as well, where it may change fastest near the
+        lower end of the domain, as the densities of incomes and durations do.
     """
 
     smoothness: float
@@ -96,9 +96,10 @@ def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
     """Return the covariances of a smooth curve, of a random walk over the domain, and of a straight line on a scale."""
     if size == 1:
         return np.zeros((1, 1)), np.zeros((1, 1)), np.ones((1, 1))
-    between = np.arange(1, size) / size
-    pace = np.ones(size - 1) if scale == "even" else 1 / (between + NEAR_END)
-    pace /= pace.mean()
+    pace = np.ones(size - 1)
+    if scale == "logarithmic":
+        pace = 1 / (np.arange(1, size) / size + NEAR_END)
+        pace /= pace.mean()
     walk = np.tri(size, size - 1, -1)
     slopes = np.tri(size - 1, size - 2, -1) * np.sqrt(0.5 * (pace[1:] + pace[:-1]))
     places = walk @ pace
@@ -109,7 +110,10 @@ def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
     rough = walk * np.sqrt(pace)
     rough -= rough.mean(axis=0)
     line = np.full((size, size), 1.0 / size) + LINE_VARIANCE * np.outer(places, places) / size**2
-    return curve @ curve.T, rough @ rough.T / size, line
+    smooth = curve @ curve.T
+    if scale == "logarithmic":
+        smooth += _parts(size, "even")[0]  # far from the lower end it must not become stiff
+    return smooth, rough @ rough.T / size, line
 
 
 def _precision(size: int, prior: Prior) -> tuple[Floats, float]:

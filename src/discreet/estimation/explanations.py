@@ -29,6 +29,8 @@ WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 EVENLY = 1 / 3
 """Power of the evidence with which an explanation counts."""
+SEEN = 3.0
+"""People expected in a bucket from which on it is not empty; with fewer, 1 in 20 crowds would have nobody there."""
 WINDOWS = (64, 16, 4)
 """Parts of the domain that are the windows around a bucket."""
 
@@ -74,6 +76,8 @@ class Explanations:
         Those that intervals are made of.
     limits : tuple of array, optional
         Unbiased frequencies of the buckets, and their variances.
+    people : float
+        How many reported.
     """
 
     def __init__(
@@ -81,8 +85,9 @@ class Explanations:
         found: Sequence[Explanation],
         size: int,
         limits: tuple[Floats, Floats] | None = None,
+        people: float = math.inf,
     ) -> None:
-        self.size, self.limits = size, limits
+        self.size, self.limits, self.people = size, limits, people
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
         self.shown, self.shown_weights = _weighed(found, [one.score - DOUBT * one.doubts for one in found])
         self.allowed, self.weights = _weighed(found, [one.score for one in found])
@@ -266,8 +271,9 @@ class Explanations:
             sums = sums_at_edges(np.column_stack(self.limits))
             seen, variance = (_interpolated(sums, ends) - _interpolated(sums, starts)).T
             most = np.minimum(most, seen + 3.0 * np.sqrt(variance * np.minimum(ends - starts, 1.0)))
-        # A bucket may be empty, which no logarithm can say.
-        return np.minimum(lower, np.maximum(low, 0.0)), np.maximum(np.minimum(upper, most), high)
+        # A bucket may be empty, which no logarithm can say: certainly one in which so few people are expected.
+        told = self.weights @ values > SEEN / self.people
+        return np.minimum(lower, np.maximum(low, 0.0)) * told, np.maximum(np.minimum(upper, most), high)
 
     def _most_around(self, starts: Floats, ends: Floats, level: float) -> Floats:
         """Return upper ends for windows around each pair of places: no part of a window holds more than it."""

@@ -238,7 +238,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         if start.score < search.best - WORSE:
             break
     search.beside()
-    return Explanations(search.found, reports.size, reports.limits)
+    return Explanations(search.found, reports.size, reports.limits, reports.n)
 
 
 def _nested(lattice: Lattice, other: Lattice) -> bool:
