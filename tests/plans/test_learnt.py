@@ -168,7 +168,7 @@ def test_a_range_that_was_asked_is_not_learnt_again():
     assert any("values outside [0, 1234]" in sentence for sentence in answer.assumed)
 
 
-def test_a_decile_beyond_all_thresholds_leaves_the_share_outside_known():
+def test_an_octile_beyond_all_thresholds_leaves_the_share_outside_known():
     column = Column(dc.Interval(0, 1000))
     asked = Asked(np.array([100, 200]), np.array([0.4, 0.6]), np.full(2, 1e-4), np.full(2, 1000), np.full(2, 1e-3))
     below, above = column._outside(asked, [0, 100, column.grid.last - 1], dc.Interval(10, 500))

@@ -1,7 +1,7 @@
 """Errors of what is asked by thresholds: quantiles, and means in a range that is learnt.
 
 The rank error of a search is close to that of asking everybody at the true quantile; how close was measured. A learnt
-range follows from the deciles of the population by the plan's own rule.
+range follows from the octiles of the population by the plan's own rule.
 """
 
 import math
@@ -13,7 +13,7 @@ from discreet.advice.population import Population
 from discreet.arrays import Floats, sums_at_edges
 from discreet.domains import Interval
 from discreet.mechanisms.families import require_numeric
-from discreet.plans.learnt import DECILES, PARTS, WIDE, learning_share, range_for
+from discreet.plans.learnt import OCTILES, PARTS, WIDE, learning_share, range_for
 from discreet.plans.mean.plan import Mean, best_mean_mechanism
 from discreet.plans.quantile import Quantile
 from discreet.plans.quantile.search import rank_error
@@ -54,7 +54,7 @@ def learnt_candidates(asked: Ask) -> list[Candidate]:
     if population is None or not asked.is_guess:
         return []
     source = require_numeric(best_mean_mechanism(asked.epsilon), "A mean")
-    low, middle, high = [value_at(population, q) for q in DECILES]
+    low, middle, high = [value_at(population, q) for q in OCTILES]
     values, masses = population.points()
     noise_of_one = source.worst_case_variance
     first = Mean(asked.domain, asked.epsilon, range="learn").round([])

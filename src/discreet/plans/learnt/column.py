@@ -12,33 +12,31 @@ from discreet.domains import Interval
 from discreet.estimation.cumulative import fit_cumulative
 from discreet.plans.base import History
 from discreet.plans.encoders import Answers, Below, Encoder
+from discreet.plans.learnt.curve import Curve
 from discreet.plans.learnt.tail import Tail, pareto_tail
 from discreet.plans.quantile.counts import stages_of
 from discreet.plans.quantile.grid import Grid
-from discreet.plans.quantile.search import KNOWN, STRAIGHT, Asked, Search, rank_error
+from discreet.plans.quantile.search import KNOWN, STRAIGHT, Asked, rank_error
 
-DECILES = (0.1, 0.5, 0.9)
+OCTILES = (0.125, 0.5, 0.875)
+"""The quantiles from which a range follows: the median, and one on each side."""
 PARTS = (0.2, 0.3, 0.5)
 """Of those who show the range, the part in each round."""
 THRESHOLDS = (16, 6, 6)
-"""How many thresholds each round asks, from the second on per decile."""
-REACH = 1.5
-"""How far a range goes beyond the deciles, relative to what exponential tails would need."""
+"""How many thresholds each round asks, from the second on per quantile."""
 LONG_REACH = 0.8
-"""The same for the longer side of skewed data, relative to the square of that; balances wages and flight delays."""
-SKEWED = (1.25, 2.0)
+"""How far a range goes on the longer side of skewed data, relative to the square of what exponential tails need."""
+SKEWED = (1.2, 1.8)
 """How many times as long a side is: not at all the longer one up to the first number, wholly from the second on."""
 LEAST_HALF = 0.1
-"""Each half of a range is at least this part of q90 - q10."""
-INWARD = 1.0
-"""Standard errors of their rank by which the outer deciles are taken further inside, where values lie closer."""
+"""Each half of a range is at least this part of the distance between the outer octiles."""
 WIDE = (math.inf, 0.3, 1 / 3)
 """A range wider than this part of the interval, after each round, is not worth learning; after one nobody can say."""
 NOT_NARROWER = "the range that was learnt is not much narrower"
 FEWEST = 0.05
 """If the rank error of all who show the range is larger than this, they are too few."""
 SURE = 2.25
-"""Standard errors at which a threshold is left out of a decile's window: a wrong decile costs less than a vague one."""
+"""Standard errors at which a threshold is left out of an octile's window: a wrong one costs less than a vague one."""
 FEWEST_BEYOND = 2
 """Thresholds from which the share beyond a range is told, at least."""
 STEPS = 1e6
@@ -94,11 +92,10 @@ class Column:
     ) -> Learnt:
         """Return the range that the learning rounds show, for so many people in all, or the one that was asked in."""
         stages = stages_of(self.grid, history, self.index)
-        wanted = looked_for(epsilon, float(stages[-1].people.sum()))
-        found = [Search(self.grid, q, stages, sure=SURE).found().position for q in wanted]
-        low, middle, high = (self.grid.value(position) for position in sorted(found))
-        made = range_for(low, middle, high, people, variance, self.domain, self.grid.step, wanted[0])
         asked = stages[-1]
+        found = Curve(self.grid, asked).positions(OCTILES)
+        low, middle, high = (self.grid.value(position) for position in found)
+        made = range_for(low, middle, high, people, variance, self.domain, self.grid.step)
         whole = ""
         if rank_error(epsilon, 0.5, float(asked.people.sum())) > FEWEST * math.sqrt(_full(history)):
             whole = "too few people to learn a range"
@@ -107,36 +104,35 @@ class Column:
         made = asked_in or (self.domain if whole else made)
         if asked_in is not None:
             whole = "" if asked_in != self.domain else whole or NOT_NARROWER
-        tail = pareto_tail(middle, high, 1 - wanted[-1], made, self.domain)
-        return Learnt(made, whole, *self._outside(asked, sorted(found), made), tail)
+        tail = pareto_tail(middle, high, OCTILES[0], made, self.domain)
+        return Learnt(made, whole, *self._outside(asked, found, made), tail)
 
-    def weights(self, stages: Sequence[Asked]) -> list[float]:
-        """Return how the people of a round are divided between the deciles: by their distance from the median."""
-        found = sorted(Search(self.grid, q, stages, sure=SURE).found().position for q in DECILES)
-        low, middle, high = (self.grid.value(position) for position in found)
+    def weights(self, asked: Asked) -> list[float]:
+        """Return how the people of a round are divided between the octiles: by their distance from the median."""
+        low, middle, high = (self.grid.value(position) for position in Curve(self.grid, asked).positions(OCTILES))
         return division(low, middle, high, self.grid.step)
 
     def _outside(
-        self, asked: Asked, deciles: Sequence[int], inside: Interval
+        self, asked: Asked, octiles: Sequence[int], inside: Interval
     ) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the shares of people below and above a range, with their standard errors.
 
-        Beyond a decile F is fitted by itself, together with its known end. It bends towards the end, so that a nearly
+        Beyond an octile F is fitted by itself, together with its known end. It bends towards the end, so that a nearly
         straight fit overstates how many lie outside rather than understating it.
         """
         start, end = (self.grid.position(repr(one)) for one in (inside.low, inside.high))
         below = above = (0.0, 0.0)
         if inside.low > self.domain.low:
-            below = self._beyond(asked, asked.positions <= deciles[0], -1, max(start - 1, -1))
+            below = self._beyond(asked, asked.positions <= octiles[0], -1, max(start - 1, -1))
         if inside.high < self.domain.high:
-            upper, error = self._beyond(asked, asked.positions >= deciles[-1], self.grid.last, end)
+            upper, error = self._beyond(asked, asked.positions >= octiles[-1], self.grid.last, end)
             above = (1 - upper, error)
         return below, above
 
     def _beyond(self, asked: Asked, kept: npt.NDArray[np.bool_], end: int, at: int) -> tuple[float, float]:
         """Return F at a position, from the kept thresholds and the known end of the interval."""
         known = 0.0 if end < 0 else 1.0
-        if kept.sum() < FEWEST_BEYOND:  # a decile may be found beyond nearly all thresholds: the outermost then tell
+        if kept.sum() < FEWEST_BEYOND:  # an octile may be found beyond nearly all thresholds: the outermost then tell
             kept = np.argsort(np.argsort(np.abs(asked.positions - end))) < FEWEST_BEYOND
         places, order = np.unique(np.r_[asked.positions[kept], end], return_index=True)
         shares, variances = np.r_[asked.shares[kept], known], np.r_[asked.variances[kept], KNOWN]
@@ -145,20 +141,8 @@ class Column:
         return min(max(float(fitted.mean[0]), 0.0), 1.0), float(fitted.deviation[0])
 
 
-def looked_for(epsilon: float, people: float) -> tuple[float, float, float]:
-    """Return the quantiles from which a range follows: deciles, the outer ones further inside the vaguer they are.
-
-    Examples
-    --------
-    >>> [round(q, 3) for q in looked_for(1.0, 13_000)]
-    [0.115, 0.5, 0.885]
-    """
-    doubt = min(INWARD * rank_error(epsilon, DECILES[0], people / len(DECILES)), 0.1)
-    return DECILES[0] + doubt, DECILES[1], DECILES[2] - doubt
-
-
 def division(low: float, middle: float, high: float, step: float) -> list[float]:
-    """Return how the people of a round are divided between deciles: the longer side of the range is worth more.
+    """Return how the people of a round are divided between octiles: the longer side of the range is worth more.
 
     Examples
     --------
@@ -171,26 +155,19 @@ def division(low: float, middle: float, high: float, step: float) -> list[float]
 
 
 def range_for(
-    low: float,
-    middle: float,
-    high: float,
-    people: float,
-    variance: float,
-    domain: Interval,
-    step: float,
-    beyond: float = DECILES[0],
+    low: float, middle: float, high: float, people: float, variance: float, domain: Interval, step: float
 ) -> Interval:
-    """Return the range that follows from the median and two quantiles, each with a share ``beyond`` on its outer side.
+    """Return the range that follows from the median and the outer octiles.
 
     So many people will be asked, and their reports have this variance on [-1, 1].
 
     Examples
     --------
-    >>> range_for(5, 31, 87, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
-    Interval(low=0.0, high=294.0)
+    >>> range_for(8, 31, 78, people=100_000, variance=3.99, domain=Interval(0, 50_000), step=0.01)
+    Interval(low=0.0, high=343.0)
     """
-    beta = min(math.sqrt(variance / (4 * people)), 0.9 * beyond)
-    exponential = math.log(beyond / beta) / math.log(0.5 / beyond)
+    beta = min(math.sqrt(variance / (4 * people)), 0.9 * OCTILES[0])
+    exponential = math.log(OCTILES[0] / beta) / math.log(0.5 / OCTILES[0])
     least = LEAST_HALF * (high - low) or step
     below, above = max(middle - low, least), max(high - middle, least)
     start = low - _reach(exponential, below / above) * below
@@ -198,10 +175,9 @@ def range_for(
 
 
 def _reach(exponential: float, skewness: float) -> float:
-    """Return how far to go beyond a decile, in its distances from the median; one side is so many times as long."""
-    plain = REACH * exponential
+    """Return how far to go beyond an octile, in its distances from the median; one side is so many times as long."""
     part = min(max((skewness - SKEWED[0]) / (SKEWED[1] - SKEWED[0]), 0.0), 1.0)
-    return plain + part * max(LONG_REACH * exponential**2 - plain, 0.0)
+    return exponential + part * max(LONG_REACH * exponential**2 - exponential, 0.0)
 
 
 def _full(history: History) -> float:

@@ -12,7 +12,7 @@ from discreet.mechanisms.registry import mechanism
 from discreet.plans.answers import Answer, NumberAnswer, SeveralAnswer, normal_interval
 from discreet.plans.base import A, Channel, History, Plan, Round
 from discreet.plans.encoders import asked_domain, column_of
-from discreet.plans.learnt.column import DECILES, PARTS, SURE, THRESHOLDS, Column, Learnt
+from discreet.plans.learnt.column import OCTILES, PARTS, SURE, THRESHOLDS, Column, Learnt
 from discreet.plans.learnt.tail import TAILS, with_tail
 from discreet.plans.options import check_choice, given
 from discreet.plans.quantile.counts import asks_thresholds, stages_of
@@ -132,8 +132,8 @@ class LearntRange(Generic[A]):
         for i in asked:
             column = self.columns[i]
             stages = stages_of(column.grid, history, column.index) if history else []
-            weights = column.weights(stages) if history else [1.0]
-            people = next_thresholds(column.grid, DECILES, stages, THRESHOLDS[number], weights, SURE)
+            weights = column.weights(stages[-1]) if history else [1.0]
+            people = next_thresholds(column.grid, OCTILES, stages, THRESHOLDS[number], weights, SURE)
             prefix = "t" if column.index is None else f"{i}-t"
             for j, (position, share) in enumerate(people.items()):
                 part = share / sum(people.values())
