@@ -409,7 +409,8 @@ def test_a_method_without_intervals_says_so_and_claims_nothing(method):
     assert (high == shown).all()
 
 
-def test_heaps_of_a_distribution_with_intervals_are_said():
+@pytest.mark.needs("scipy")
+def test_a_method_with_intervals_does_not_say_that_it_has_none():
     answer = dc.simulate(dc.Distribution(dc.Interval(0, 100), 1.0, 32), np.linspace(10, 60, 500), seed=1)
     assert not any("no intervals" in sentence for sentence in answer.assumed)
     assert answer.mean.interval != (0.0, 100.0)
