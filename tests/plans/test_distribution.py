@@ -396,6 +396,7 @@ def test_a_method_without_intervals_says_so_and_claims_nothing(method):
     plan = dc.Distribution(dc.Interval(0, 100), 1.0, 32, method)
     answer = dc.simulate(plan, np.linspace(10, 60, 500), seed=1)
     assert any("this method has no intervals" in sentence for sentence in answer.assumed)
+    assert not answer.has_intervals
     for number in (answer.mean, answer.median, answer.range_mean(0, 100)):
         assert number.interval == (0.0, 100.0)
         assert not any("would need about" in sentence for sentence in number.assumed)
@@ -407,6 +408,16 @@ def test_a_method_without_intervals_says_so_and_claims_nothing(method):
     _, shown, low, high = answer.coarse()
     assert (low == shown).all()
     assert (high == shown).all()
+
+
+@pytest.mark.needs("scipy", "matplotlib")
+@pytest.mark.parametrize(("method", "drawn"), [("hybrid-np-ems", False), ("auto", True)])
+def test_a_plot_names_intervals_only_if_there_are_any(method, drawn):
+    plan = dc.Distribution(dc.Interval(0, 100), 1.0, 32, method)
+    figure = dc.simulate(plan, np.linspace(10, 60, 500), seed=1).plot()
+    named = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    named += [text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]]
+    assert any("interval" in name for name in named) is drawn
 
 
 @pytest.mark.needs("scipy")

@@ -102,12 +102,16 @@ class _Search:
         """Return the fit with heaps just below the points of lattices."""
         fit = one.fit
         heaps = tuple(self._just_below(heaps, one.lattices) for heaps in fit.prior.heaps)
-        if heaps != fit.prior.heaps:
-            fit = self.reports.fit(replace(fit.prior, heaps=heaps), fit.theta)
-            for bucket in one.fit.single:
-                fit = self.reports.with_heap(fit, bucket)
-            fit = fit.light()
-        return fit
+        if heaps == fit.prior.heaps:
+            return fit
+        return self._refitted(fit, replace(fit.prior, heaps=heaps)).light()
+
+    def _refitted(self, fit: Fit, prior: Prior) -> Fit:
+        """Return a fit with a prior, with the same single heaps and all that `Fit.light` left out."""
+        again = self.reports.fit(prior, fit.theta)
+        for bucket in fit.single:
+            again = self.reports.with_heap(again, bucket)
+        return again
 
     def _just_below(self, heaps: Heaps, lattices: tuple[Lattice, ...]) -> Heaps:
         """Return heaps in the buckets just below the points of the lattice that they belong to."""
@@ -119,9 +123,7 @@ class _Search:
 
     def with_ends(self, top: Explanation) -> None:
         """Also keep the best explanation with heaps at either end and at both: a curve hides the heaps of clipping."""
-        plain = self.reports.fit(top.fit.prior, top.fit.theta)
-        for bucket in top.fit.single:
-            plain = self.reports.with_heap(plain, bucket)
+        plain = self._refitted(top.fit, top.fit.prior)
         gains = plain.heap_gains() - self.prices
         ends = [bucket for bucket in (0, self.size - 1) if gains[bucket] > -WORSE]
         for several in [(end,) for end in ends] + ([tuple(ends)] if len(ends) == 2 else []):

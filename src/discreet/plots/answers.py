@@ -172,10 +172,11 @@ def distribution(
     def steps(heights: Any) -> Any:
         return np.append(heights, heights[-1])
 
-    axes.fill_between(
-        edges, steps(low), steps(high), step="post", color=BLUE, alpha=0.22, linewidth=0,
-        label=f"{answer.level:.0%} interval of each bucket",
-    )  # fmt: skip
+    if (high > low).any():  # a method may have no intervals
+        axes.fill_between(
+            edges, steps(low), steps(high), step="post", color=BLUE, alpha=0.22, linewidth=0,
+            label=f"{answer.level:.0%} interval of each bucket",
+        )  # fmt: skip
     axes.step(edges, steps(shown), where="post", color=BLUE, linewidth=1.6, label=f"estimate, {answer.method}")
     if truth is not None:
         true = np.asarray(truth, dtype=np.float64)

@@ -20,7 +20,6 @@ import numpy as np
 from discreet import compiling
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
-from discreet.estimation.uncertainty import Untold
 from discreet.extras import has
 from discreet.metrics import kolmogorov_smirnov, wasserstein
 from discreet.plans.base import Plan
@@ -180,7 +179,7 @@ def collect(
     for answer in _answers(plan, people, n, runs, seed):
         for (values, intervals), target in zip(found, targets, strict=True):
             value, interval = target.read(answer)
-            if isinstance(getattr(answer, "uncertainty", None), Untold):
+            if not getattr(answer, "has_intervals", True):
                 interval = None
             values.append(np.atleast_1d(value))
             ends = np.full((target.truth.size, 2), np.nan) if interval is None else np.reshape(interval, (-1, 2))

@@ -79,6 +79,11 @@ class DistributionAnswer(Answer):
         return self.bands["probabilities"]
 
     @property
+    def has_intervals(self) -> bool:
+        """Whether the method can say how far off it may be; otherwise every interval is all that is possible."""
+        return not isinstance(self.uncertainty, Untold)
+
+    @property
     def bins(self) -> int:
         """Number of buckets."""
         return int(self.probabilities.size)
@@ -147,7 +152,7 @@ class DistributionAnswer(Answer):
         if isinstance(q, bool) or not isinstance(q, (int, float)) or not 0 < q < 1:
             raise DiscreetError(f"q must be a number between 0 and 1, not {q!r}")
         found = self._place(f"quantile {q:g}", Quantile(float(q)))
-        if isinstance(self.uncertainty, Untold):
+        if not self.has_intervals:
             return found
         low, high = np.interp(found.interval, self.edges, sums_at_edges(self.probabilities))
         error = float(high - low) / (2 * NormalDist().inv_cdf(0.5 + self.level / 2))
@@ -277,7 +282,7 @@ class DistributionAnswer(Answer):
         edges = np.arange(cells + 1) * (self.bins // cells)
         each = self.level if self.family == 1 else 1 - (1 - self.level) / cells
         shown = self.probabilities.reshape(cells, -1).sum(axis=1)
-        if isinstance(self.uncertainty, Untold):
+        if not self.has_intervals:
             return self.domain.edges(cells), shown, shown, shown
         return self.domain.edges(cells), shown, *self._band(edges[:-1], edges[1:], each, small=True).T
 

@@ -69,6 +69,7 @@ class Distribution(Plan[DistributionAnswer]):
     method : str
         "auto" (most people by Square Wave, some by a frequency oracle), "hybrid", "spline", "square-wave-em",
         "square-wave-ems", "hybrid-np-2pem", "hybrid-np-em", "hybrid-np-ems", "binning", "hh", "hh-admm" or "haar-hrr".
+        All but hybrid-np-* have intervals.
     level : float
         Of every interval.
     mechanism : str, optional
