@@ -256,6 +256,28 @@ def test_incomes_are_smooth_along_a_logarithmic_scale() -> None:
     assert found.leading.score > max(even, default=-math.inf) + 2
 
 
+def test_beside_a_heap_at_an_end_the_density_may_vanish() -> None:
+    x = (np.arange(128) + 0.5) / 128
+    truth = 0.6 * x * np.exp(-5 * x) / (x * np.exp(-5 * x)).sum()
+    truth[0] += 0.4
+    channel = square_wave(4.0, 128)
+    found = explain(Reports(channel, reports(channel, truth, 20_000, 1), leaves(truth, 2000, 4.0, 2)))
+    assert found.leading.fit.prior.vanishing == (0,)
+    assert found.leading.fit.single[:1] == (0,)
+    offset = Prior(1.0, vanishing=(0, 3)).offset(4)
+    np.testing.assert_allclose(np.exp(offset), [0.5 * 3.5, 1.5 * 2.5, 2.5 * 1.5, 3.5 * 0.5])
+
+
+def test_heaps_at_once_are_heaps_one_by_one() -> None:
+    channel, truth = square_wave(1.0, 64), beta_histogram(64)
+    data = Reports(channel, reports(channel, truth, 5000, 1))
+    slowly = data.with_heap(data.with_heap(data.fit(Prior(1e3)), 0), 40)
+    at_once = data.fit(Prior(1e3), single=(0, 40))
+    assert at_once.single == slowly.single == (0, 40)
+    assert at_once.evidence == pytest.approx(slowly.evidence, abs=0.3)  # fits end once little can be gained
+    np.testing.assert_allclose(at_once.f, slowly.f, rtol=0.1)
+
+
 def test_a_bucket_with_few_people_may_be_empty() -> None:
     """Nobody holds the last tenth of the domain, though the curve runs on there."""
     x = (np.arange(64) + 0.5) / 64

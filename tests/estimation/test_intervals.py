@@ -127,12 +127,18 @@ def test_a_number_between_two_ends_is_missed_on_one_side_only() -> None:
 
 
 def test_heaps_at_the_ends_lie_at_the_ends() -> None:
-    """Clipped values and zeros do: the best guess is there, and the bounds still allow for the whole bucket."""
-    within = Within(4, np.array([0.0]), np.array([0]), np.array([0.9]), loose=np.array([0.9, 0, 0, 0]))
+    """Clipped values and zeros do; what else is in the outer buckets lies where it lay before."""
     f = np.array([0.5, 0.2, 0.2, 0.1])
+    within = Within(4, loose=np.array([0, 0.5, 0, 0])).with_ends(np.array([0.9, 0.5]))
     assert Cdf(0.0)(f, within) == pytest.approx(0.45)
-    assert Cdf(0.0).slack(f, within) == pytest.approx((0.45, 0.0))
+    assert Cdf(0.0).slack(f, within) == (0.0, 0.0)
+    assert Cdf(0.125)(f, within) == pytest.approx(0.45 + 0.025)
+    assert Cdf(1 - 1e-6)(f, within) == pytest.approx(0.95, abs=1e-5)
+    assert Cdf(0.25).slack(f, within) == pytest.approx((0.0, 0.1))
     assert Quantile(0.4)(f, within) == 0.0
+    points = Within(4, np.array([0.0, 0.125]), np.array([0, 0]), np.array([0.5, 0.5])).with_ends(np.array([0.8, 0.0]))
+    assert [Cdf(x)(f, points) for x in (0.0, 0.125)] == pytest.approx([0.45, 0.5])
+    assert Cdf(0.0)(np.ones(1), Within(1).with_ends(np.array([0.5, 0.5]))) == pytest.approx(0.5)
 
 
 def test_crossing() -> None:

@@ -81,6 +81,8 @@ class Prior:
     scale : str
         Along which scale the curve is smooth: "even", or "logarithmic" as well, where it may change fastest near the
         lower end of the domain, as the densities of incomes and durations do.
+    vanishing : tuple of int
+        The buckets at ends of the domain towards which the curve falls to zero, in proportion to the distance.
     """
 
     smoothness: float
@@ -89,6 +91,13 @@ class Prior:
     heaps: tuple[Heaps, ...] = ()
     points: tuple[int, ...] = ()
     scale: Scale = "even"
+    vanishing: tuple[int, ...] = ()
+
+    def offset(self, size: int) -> Floats:
+        """Return ln f - θ, up to a constant."""
+        distances = [np.log(np.abs(np.arange(size) - end) + 0.5) for end in self.vanishing]
+        points = np.log(self.points) if self.points else np.zeros(size)
+        return np.asarray(sum(distances, points))
 
 
 @lru_cache(maxsize=8)
@@ -118,7 +127,7 @@ def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
 
 def _precision(size: int, prior: Prior) -> tuple[Floats, float]:
     """Return K⁻¹ and -½ ln det K."""
-    return _inverted(size, replace(prior, points=()))
+    return _inverted(size, replace(prior, points=(), vanishing=()))
 
 
 @lru_cache(maxsize=64)  # half a megabyte each at 256 buckets; a search looks up about 50
@@ -296,7 +305,9 @@ class Reports:
         return seen, self.leaves.variance(seen + self.leaves.sampling)
 
     @single_thread()
-    def fit(self, prior: Prior, start: Floats | None = None, least: float = -math.inf) -> Fit:
+    def fit(
+        self, prior: Prior, start: Floats | None = None, least: float = -math.inf, single: tuple[int, ...] = ()
+    ) -> Fit:
         """Return the fit with a prior.
 
         Parameters
@@ -306,18 +317,18 @@ class Reports:
         least : float
             The fit is given up, and its start returned, once its evidence can be expected to stay below this: where a
             heap is missing, the way to the mode is long and leads nowhere.
+        single : tuple of int
+            Buckets that may hold single heaps.
         """
         precision, half = _precision(self.size, prior)
-        return self._fit(precision, half, np.zeros(self.size) if start is None else start, prior, (), least)
+        for bucket in single:
+            precision, half = _raised(precision, half, bucket)
+        return self._fit(precision, half, np.zeros(self.size) if start is None else start, prior, single, least)
 
     @single_thread()
     def with_heap(self, fit: Fit, bucket: int, least: float = -math.inf) -> Fit:
         """Return the fit in which one more bucket may hold a single heap."""
-        before = fit.curvature
-        column = before.precision[:, bucket]
-        scale = 1.0 + HEAP_VARIANCE * column[bucket]
-        precision = before.precision - np.outer(column, column) * (HEAP_VARIANCE / scale)
-        half = before.half - 0.5 * math.log(scale)
+        precision, half = _raised(fit.curvature.precision, fit.curvature.half, bucket)
         return self._fit(precision, half, fit.theta, fit.prior, (*fit.single, bucket), least)
 
     def _fit(
@@ -326,7 +337,7 @@ class Reports:
         from scipy.linalg import cho_factor, cho_solve
 
         theta = start
-        offset = np.log(prior.points) if prior.points else 0.0
+        offset = prior.offset(self.size)
         f = _softmax(theta + offset)
         likelihood, y = self._likelihood(f)
         goal = likelihood - 0.5 * float(theta @ (precision @ theta))
@@ -377,6 +388,13 @@ class Reports:
             pull = pull + (self.leaves.frequencies - f) / variance
             matrix[np.diag_indices(self.size)] += 1.0 / variance
         return f * (pull - f @ pull), _centred(matrix, f)
+
+
+def _raised(precision: Floats, half: float, bucket: int) -> tuple[Floats, float]:
+    """Return K⁻¹ and -½ ln det K of a prior in which one more bucket may hold a heap."""
+    column = precision[:, bucket]
+    scale = 1.0 + HEAP_VARIANCE * column[bucket]
+    return precision - np.outer(column, column) * (HEAP_VARIANCE / scale), half - 0.5 * math.log(scale)
 
 
 def _softmax(theta: Floats) -> Floats:

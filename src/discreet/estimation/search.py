@@ -62,10 +62,15 @@ class _Search:
         self.best = -math.inf
 
     def grow(
-        self, prior: Prior, start: Floats | None, lattices: tuple[Lattice, ...] = (), cost: float = 0.0
+        self,
+        prior: Prior,
+        start: Floats | None,
+        lattices: tuple[Lattice, ...] = (),
+        cost: float = 0.0,
+        single: tuple[int, ...] = (),
     ) -> Explanation:
         """Fit with a prior, and with single heaps as long as they pay; keep all of these fits, and return the best."""
-        fit = self.reports.fit(prior, start, self.best - HOPELESS)
+        fit = self.reports.fit(prior, start, self.best - HOPELESS, single)
         top = self._keep(fit, lattices, cost)
         for _ in range(MOST_HEAPS):
             gains = fit.heap_gains() - self.prices
@@ -104,14 +109,7 @@ class _Search:
         heaps = tuple(self._just_below(heaps, one.lattices) for heaps in fit.prior.heaps)
         if heaps == fit.prior.heaps:
             return fit
-        return self._refitted(fit, replace(fit.prior, heaps=heaps)).light()
-
-    def _refitted(self, fit: Fit, prior: Prior) -> Fit:
-        """Return a fit with a prior, with the same single heaps and all that `Fit.light` left out."""
-        again = self.reports.fit(prior, fit.theta)
-        for bucket in fit.single:
-            again = self.reports.with_heap(again, bucket)
-        return again
+        return self.reports.fit(replace(fit.prior, heaps=heaps), fit.theta, single=fit.single).light()
 
     def _just_below(self, heaps: Heaps, lattices: tuple[Lattice, ...]) -> Heaps:
         """Return heaps in the buckets just below the points of the lattice that they belong to."""
@@ -123,7 +121,7 @@ class _Search:
 
     def with_ends(self, top: Explanation) -> None:
         """Also keep the best explanation with heaps at either end and at both: a curve hides the heaps of clipping."""
-        plain = self._refitted(top.fit, top.fit.prior)
+        plain = self.reports.fit(top.fit.prior, top.fit.theta, single=top.fit.single)
         gains = plain.heap_gains() - self.prices
         ends = [bucket for bucket in (0, self.size - 1) if gains[bucket] > -WORSE]
         for several in [(end,) for end in ends] + ([tuple(ends)] if len(ends) == 2 else []):
@@ -131,6 +129,10 @@ class _Search:
             for bucket in several:
                 fit = self.reports.with_heap(fit, bucket)
             self._keep(fit, (), 0.0).unasked = True
+
+    def ends_of(self, one: Explanation) -> tuple[int, ...]:
+        """Return the buckets at ends of the domain that hold heaps."""
+        return tuple(end for end in (0, self.size - 1) if end in one.fit.single)
 
     def _keep(self, fit: Fit, lattices: tuple[Lattice, ...], cost: float) -> Explanation:
         score = fit.evidence - float(self.prices[list(fit.single)].sum()) - cost
@@ -149,16 +151,19 @@ class _Search:
             return Within.on_lattice(self.own, size, np.ones(size))
         around = np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]]))
         excess = _excess(f, around)
+        # What is too much in a bucket at an end lies at the end itself: those who have nothing, and those clipped.
+        ends = excess[[0, -1]]
         loose = np.where(excess > MOSTLY, 1.0, excess)
-        if lattices:
-            finest = _together(lattices)
-            points = finest.points_per_bucket(size)
-            free = np.flatnonzero(points == 0)
-            # Neighbours of a heap may be heaps as well: what is not on points is as much as in buckets without them.
-            pointed = _excess(f, np.interp(np.arange(size), free, f[free])) if free.size else np.ones(size)
-            return Within.on_lattice(finest, size, pointed, loose if beside else np.where(points > 0, 0.0, loose))
-        ends = np.array([0, size - 1])
-        return Within(size, np.array([0.0, 1.0]), ends, excess[ends], loose)
+        loose[[0, -1]] = 0.0
+        if not lattices:
+            return Within(size, loose=loose).with_ends(ends)
+        finest = _together(lattices)
+        points = finest.points_per_bucket(size)
+        free = np.flatnonzero(points == 0)
+        # Neighbours of a heap may be heaps as well: what is not on points is as much as in buckets without them.
+        pointed = _excess(f, np.interp(np.arange(size), free, f[free])) if free.size else np.ones(size)
+        loose = loose if beside else np.where(points > 0, 0.0, loose)
+        return Within.on_lattice(finest, size, pointed, loose).with_ends(ends)
 
 
 def _together(lattices: tuple[Lattice, ...]) -> Lattice:
@@ -214,6 +219,10 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
     for factor in (10**0.5, 10**-0.5):
         prior = replace(top.fit.prior, smoothness=factor * top.fit.prior.smoothness)
         tops.append(search.grow(prior, top.fit.theta))
+    top = _best(tops)
+    # Beside a heap at an end, of those who have nothing, say, the others may keep away from it.
+    if ends := search.ends_of(top):
+        tops.append(search.grow(replace(top.fit.prior, vanishing=ends), top.fit.theta, single=ends))
     top = rough = _best(tops)
     curve = top.fit.prior
     for roughness in ROUGHNESS:
@@ -236,7 +245,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
     start, cost = chosen, price * len(chosen.lattices)
     for scatter in SCATTER:
         prior = replace(chosen.fit.prior, scatter=scatter)
-        start = search.grow(prior, start.fit.theta, chosen.lattices, cost)
+        start = search.grow(prior, start.fit.theta, chosen.lattices, cost, search.ends_of(chosen))
         if start.score < search.best - WORSE:
             break
     search.beside()
@@ -256,13 +265,15 @@ def _with_lattices(
     search: _Search, base: Prior, start: Explanation, lattices: tuple[Lattice, ...], cost: float
 ) -> Explanation:
     """Fit with one more lattice: its points in every bucket, or heaps of either variance; return the best."""
-    points = lattices[-1].points_per_bucket(search.size)
+    points, ends = lattices[-1].points_per_bucket(search.size), search.ends_of(start)
     if points.min() > 0:
         prior = replace(start.fit.prior, points=tuple(points.tolist()))
-        return search.grow(prior, start.fit.theta, lattices, cost)
+        return search.grow(prior, start.fit.theta, lattices, cost, ends)
     raised = np.flatnonzero(points)
     grown: list[Explanation] = []
     for variance in LATTICE_VARIANCES:
         prior = replace(base, heaps=(*base.heaps, heaps_at(raised, variance)))
-        grown.append(search.grow(prior, (grown or [start])[-1].fit.theta, lattices, cost))
+        grown.append(search.grow(prior, (grown or [start])[-1].fit.theta, lattices, cost, ends))
+        if grown[-1].score < search.best - WORSE:
+            break
     return _best(grown)

@@ -76,6 +76,21 @@ class Within:
         count = lattice.points_per_bucket(size)[lattice.buckets]
         return cls(size, lattice.places, lattice.buckets, pointed[lattice.buckets] / count, loose)
 
+    def with_ends(self, shares: Floats) -> "Within":
+        """Return the law with these shares of the first and the last bucket at the ends of the domain themselves."""
+        first_last = np.array([0, self.size - 1])
+        left = np.ones(self.size)
+        np.multiply.at(left, first_last, 1.0 - shares)
+        if self.size == 1:
+            shares = shares * np.array([1.0, 1.0 - shares[0]])
+        return Within(
+            self.size,
+            np.concatenate([[0.0], self.places, [1.0]]),
+            np.concatenate([first_last[:1], self.buckets, first_last[1:]]),
+            np.concatenate([shares[:1], self.shares * left[self.buckets], shares[1:]]),
+            None if self.loose is None else self.loose * left,
+        )
+
     @cached_property
     def _spread(self) -> Floats:
         """The share of each bucket's mass that is spread evenly."""

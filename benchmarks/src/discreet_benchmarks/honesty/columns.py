@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Counts, Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
 from discreet.text import listed
@@ -100,11 +100,14 @@ class Column:
         most = int(self.shares.argmax())
         return float(self.values[most]) if self.shares[most] >= 0.01 else None
 
+    def places(self, values: Floats, bins: int) -> Counts:
+        """Return which of equal buckets a device would put some values into."""
+        scaled = (self.domain.encode(values).inputs + 1) * (bins / 2)
+        return np.minimum(scaled.astype(np.int64), bins - 1)
+
     def histogram(self, bins: int) -> Floats:
-        """Return the share of the people in each of equal buckets, as a device would bucket them."""
-        scaled = (self.domain.encode(self.values).inputs + 1) * (bins / 2)
-        places = np.minimum(scaled.astype(np.int64), bins - 1)
-        return np.bincount(places, self.shares, bins).astype(np.float64)
+        """Return the share of the people in each of equal buckets."""
+        return np.bincount(self.places(self.values, bins), self.shares, bins).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

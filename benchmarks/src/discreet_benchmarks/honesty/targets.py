@@ -31,8 +31,8 @@ class Target:
     of_histogram : callable, optional
         Returns the number from a histogram alone, for methods whose intervals are not wanted.
     is_edge : bool
-        Whether the truth is an end of what is possible, such as a share of 0, or a quantile that is a heap: then no
-        interval can be so narrow that it sometimes misses, and one may always hold it.
+        Whether an interval may always hold the truth: it is an end of what is possible, such as a share of 0; it is a
+        quantile that is a heap; or only a bucket can be known, because a heap lies in the bucket where a range ends.
     """
 
     name: str
@@ -51,6 +51,16 @@ HEAP = 0.02
 def is_heap(column: Column, x: float) -> bool:
     """Whether many people hold exactly this value."""
     return float(column.shares[column.values == x].sum()) >= HEAP
+
+
+def hides_heap(column: Column, bins: int, x: float) -> bool:
+    """Whether a heap lies in the bucket of a number: no histogram says on which side of the number it is.
+
+    At the ends of the domain it does: a heap there is one of those who have nothing, or of clipped values.
+    """
+    heaps = column.values[column.shares >= HEAP]
+    heaps = heaps[(heaps > column.domain.low) & (heaps < column.domain.high)]
+    return heaps.size > 0 and bool(np.isin(column.places(heaps, bins), column.places(np.array([x]), bins)).any())
 
 
 def one(name: str, truth: float, read: Callable[[Any], NumberAnswer], most: float | None = None, **more: Any) -> Target:
@@ -118,6 +128,7 @@ def distribution_targets(column: Column, bins: int) -> list[Target]:
     f = column.histogram(bins)
     a, b = column.range
     share, inner = column.inside(a, b)
+    is_hidden = hides_heap(column, bins, a) or hides_heap(column, bins, b)
 
     def told(
         name: str, truth: float, read: Callable[[Any], NumberAnswer], of: Callable[[Histogram], float], **more: Any
@@ -132,7 +143,8 @@ def distribution_targets(column: Column, bins: int) -> list[Target]:
 
     def cdf(name: str, x: float) -> Target:
         truth = column.cdf(x)
-        return told(name, truth, lambda answer: answer.cdf(x), lambda h: h.cdf(x), is_edge=truth in (0.0, 1.0))
+        is_edge = truth in (0.0, 1.0) or hides_heap(column, bins, x)
+        return told(name, truth, lambda answer: answer.cdf(x), lambda h: h.cdf(x), is_edge=is_edge)
 
     targets = [
         told("mean", column.mean, lambda answer: answer.mean, lambda h: h.mean),
@@ -140,8 +152,12 @@ def distribution_targets(column: Column, bins: int) -> list[Target]:
         quantile("q10", 0.1),
         quantile("median", 0.5),
         quantile("q90", 0.9),
-        told("share of a range", share, lambda answer: answer.range(a, b), lambda h: h.inside(a, b)[0]),
-        told("range mean", inner, lambda answer: answer.range_mean(a, b), lambda h: h.inside(a, b)[1]),
+        told(
+            "share of a range", share, lambda answer: answer.range(a, b), lambda h: h.inside(a, b)[0], is_edge=is_hidden
+        ),
+        told(
+            "range mean", inner, lambda answer: answer.range_mean(a, b), lambda h: h.inside(a, b)[1], is_edge=is_hidden
+        ),
         cdf("cdf at q75", column.quantile(0.75)[0]),
     ]
     if column.heap is not None:
