@@ -120,12 +120,24 @@ def test_quantiles_at_the_ends_are_exact(rounds, values, q, exact):
 
 
 def test_constant_values_are_found_and_the_answer_says_so():
-    answer = dc.simulate(dc.Quantile(DOMAIN, 0.3, epsilon=2), np.full(50_000, 437.0), seed=1)
+    answer = dc.simulate(dc.Quantile(DOMAIN, 0.3, epsilon=2, step=1), np.full(50_000, 437.0), seed=1)
     assert answer.value == 437
     assert answer.interval == (437, 437)
     assert answer.details["heap"]["interval"][0] > 0.9
     assert any("nearly all people hold the same value" in sentence for sentence in answer.assumed)
     assert str(answer) == "437, 437 to 437 (95%)"
+
+
+def test_values_between_the_multiples_of_a_step_that_nobody_told_are_held():
+    """With a step of 1, chosen by the plan, a median of 19.99 was said to be 20, 20 to 20."""
+    plan = dc.Quantile((0, 100), 0.5, epsilon=4)
+    assert plan.step == 1
+    for one in (plan, read_plan(plan.to_dict())):
+        answer = dc.simulate(one, np.full(10, 19.99), seed=1, people=50_000)
+        assert answer.interval == (19, 20)
+    told = dc.Quantile((0, 100), 0.5, epsilon=4, step=1)
+    assert dc.simulate(told, np.full(10, 20.0), seed=1, people=50_000).interval == (20, 20)
+    assert dc.simulate(plan, np.zeros(10), seed=1, people=50_000).interval == (0, 0)
 
 
 def test_two_positions_are_enough():

@@ -77,6 +77,7 @@ class _Search(Plan[A]):
             raise DiscreetError("near is the centre of the scale sinh; give scale='sinh' too")
         self.domain, self.qs, self.method = domain, tuple(qs), METHOD
         self.rounds, self.near, self.heaped = rounds, near, heaped
+        self.told = step is not None
         self.grid = Grid(domain, natural_step(domain, scale) if step is None else step, scale, near)
 
     @property
@@ -93,13 +94,12 @@ class _Search(Plan[A]):
         return {
             "domain": self.domain.to_dict(),
             "epsilon": self.epsilon,
-            "step": self.step,
             "scale": self.scale,
             "method": self.method,
             "level": self.level,
             "rounds": self.rounds,
             "heaped": self.heaped,
-        } | given(near=self.near)
+        } | given(near=self.near, step=self.step if self.told else None)
 
     @property
     def least_people(self) -> int:
@@ -152,7 +152,7 @@ class _Search(Plan[A]):
         answers = []
         for q, search, one, position in zip(self.qs, searches, found, values, strict=True):
             heap = self._heap(asked, position)
-            ends = partial(_ends, search, position)
+            ends = partial(_ends, search, position, self.told)
             answers.append(
                 QuantileAnswer(
                     question=f"quantile {q:g}",
@@ -218,7 +218,8 @@ class Quantile(_Search[QuantileAnswer]):
         Privacy of each person.
     step : float, optional
         The unit of the answer: thresholds are its multiples. Give the unit in which people give their values (minutes,
-        hundreds of dollars); unless given, a power of ten that suits the interval.
+        hundreds of dollars). Unless given, it is a power of ten that suits the interval, and as values may lie between
+        its multiples, an interval begins one step earlier.
     scale : str
         How the first thresholds are spread: "linear" (evenly), or "sinh": evenly near 0 and logarithmically beyond,
         for skewed values and intervals that are far too wide.
@@ -354,7 +355,11 @@ def check_quantile(q: object) -> None:
         raise DiscreetError(f"q must be a number between 0 and 1, such as 0.5 for the median, not {q!r}")
 
 
-def _ends(search: Search, position: int, level: float) -> tuple[float, float]:
-    """Return the interval of a quantile that was found at a position."""
+def _ends(search: Search, position: int, told: bool, level: float) -> tuple[float, float]:
+    """Return the interval of a quantile that was found at a position.
+
+    If nobody told the step, values may lie between its multiples: above the last threshold, not only at the next one.
+    """
     low, high = search.interval(level)
+    low = low if told else max(low - 1, 0)
     return search.grid.value(min(low, position)), search.grid.value(max(high, position))
