@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from discreet_benchmarks.honesty import Cell, cells, measure, suite
 from discreet_benchmarks.honesty import columns as known
 from discreet_benchmarks.honesty.columns import HALVES, KINDS, Column
 from discreet_benchmarks.honesty.page import default_of, markdown
-from discreet_benchmarks.honesty.targets import Histogram, distribution_targets
+from discreet_benchmarks.honesty.targets import Histogram, distribution_targets, hides_heap
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 NOWHERE = Path("nowhere")
@@ -66,6 +67,18 @@ def test_every_functional_of_the_issue_is_asked():
     names = [target.name for target in distribution_targets(known.numbers("choosing")[1].load(), 256)]
     wanted = ["mean", "variance", "q10", "median", "q90", "share of a range", "range mean", "cdf at q75"]
     assert names == [*wanted, "cdf at the heap", "occupied bins", "empty bins"]
+
+
+def test_only_a_heap_inside_the_bucket_of_an_end_excuses_certainty():
+    heaped = Column.of("heaped", "heaped", "choosing", (0, 100), (20, 60), [0.0, 40.0, 60.1, 100.0], [30, 30, 1, 39])
+    assert [hides_heap(heaped, 256, x) for x in (0, 39, 40, 40.1, 60, 100)] == [False, False, True, True, False, False]
+    found = {target.name: target.is_edge for target in distribution_targets(heaped, 256)}
+    assert not found["share of a range"]
+    assert not found["range mean"]
+    across = replace(heaped, range=(20.0, 40.0))
+    assert {t.name for t in distribution_targets(across, 256) if t.is_edge} >= {"share of a range", "range mean"}
+    smooth = known.numbers("choosing")[0].load()
+    assert not any(target.is_edge for target in distribution_targets(smooth, 256) if target.name != "empty bins")
 
 
 def test_draws_have_the_exact_variance():

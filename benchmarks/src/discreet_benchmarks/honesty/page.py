@@ -55,8 +55,9 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         + (f" {found['left_out']} cells of this suite were left out for want of time." if found["left_out"] else ""),
         f"Aim: at least {SHARE_WITHIN:.0%} of all coverages between {low:.2f} and {high:.2f}, none below {LEAST:.2f}. "
         f"**{'Met' if verdict['is_met'] else 'Not met'}**: {verdict['within']} of {verdict['of']} are within, "
-        f"{len(verdict['too_low'])} below {LEAST:.2f}, {verdict['too_high']} above {high:.2f}. A share of 0, and a "
-        "quantile that is a heap, may always be covered: no interval is so narrow that it sometimes misses them.",
+        f"{len(verdict['too_low'])} below {LEAST:.2f}, {verdict['too_high']} above {high:.2f}. A share of 0, a "
+        "quantile that is a heap, and a number that asks on which side of a range's end a heap in the same bucket lies "
+        "may always be covered: no honest interval is so narrow that it sometimes misses them.",
         _summary("default methods", defaults, "all other methods", others),
         *([_outside(found)] if found["refused"] else []),
         _measured(rows),
