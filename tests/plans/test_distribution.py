@@ -197,6 +197,8 @@ def test_many_at_the_low_end():
     assert answer.cdf(-1).value == 0
     assert answer.quantile(0.3).value == 0
     assert answer.quantile(0.3).interval[0] == 0
+    finer = dc.simulate(dc.Distribution(dc.Interval(0, 100), epsilon=2, bins=4096), held, seed=1)
+    assert finer.probabilities[0] == pytest.approx(0.6, abs=0.1)
 
 
 @pytest.mark.needs("scipy")

@@ -106,14 +106,13 @@ class Explanations:
     def _average(found: Sequence[Explanation], weights: Floats) -> Floats:
         return np.asarray(weights @ np.array([one.fit.f for one in found]))
 
-    def loose(self) -> Floats:
-        """Return the mass in each bucket that lies in one unknown place."""
+    def heaps(self) -> Floats:
+        """Return the mass in each bucket that lies in one place: an unknown one, or an end of the domain."""
         parts = [
-            weight * one.fit.f * one.within.loose
+            weight * one.fit.f * one.within.in_one_place()
             for weight, one in zip(self.shown_weights, self.shown, strict=True)
-            if one.within.loose is not None
         ]
-        return np.asarray(sum(parts, np.zeros(self.size)))
+        return np.asarray(sum(parts))
 
     @property
     def leading(self) -> Explanation:

@@ -91,6 +91,11 @@ class Within:
             None if self.loose is None else self.loose * left,
         )
 
+    def in_one_place(self) -> Floats:
+        """Return the share of each bucket's mass that lies in one place, unknown or an end of the domain."""
+        is_end = (self.places == 0.0) | (self.places == 1.0)
+        return self._summed(is_end) + (0.0 if self.loose is None else self.loose)
+
     @cached_property
     def _spread(self) -> Floats:
         """The share of each bucket's mass that is spread evenly."""

@@ -112,7 +112,7 @@ class Reading:
         """
         if self.finer == 1:
             return found.f
-        heaps = found.loose()
+        heaps = found.heaps()
         shares = np.full((self.size, self.finer), 1.0 / self.finer)
         if leaves is not None:
             seen = leaves.frequencies.reshape(self.size, -1)
