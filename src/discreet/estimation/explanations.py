@@ -71,7 +71,7 @@ class Explanations:
     Attributes
     ----------
     shown : list of Explanation
-        Those that the histogram is the average of.
+        Those of the allowed that the histogram is the average of.
     allowed : list of Explanation
         Those that intervals are made of.
     limits : tuple of array, optional
@@ -89,8 +89,10 @@ class Explanations:
     ) -> None:
         self.size, self.limits, self.people = size, limits, people
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
-        self.shown, self.shown_weights = _weighed(found, [one.score - DOUBT * one.doubts for one in found])
         self.allowed, self.weights = _weighed(found, [one.score for one in found])
+        self.shown, self.shown_weights = _weighed(
+            self.allowed, [one.score - DOUBT * one.doubts for one in self.allowed]
+        )
 
     @cached_property
     def f(self) -> Floats:
