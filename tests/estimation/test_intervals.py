@@ -127,8 +127,12 @@ def test_a_number_between_two_ends_is_missed_on_one_side_only() -> None:
 
 
 def test_heaps_at_the_ends_lie_at_the_ends() -> None:
-    """Clipped values and zeros do; what else is in the outer buckets lies where it lay before."""
+    """Clipped values and zeros do; what else is in the outer buckets lies where it lay before, and may be loose."""
     f = np.array([0.5, 0.2, 0.2, 0.1])
+    vague = Within(4, np.array([0.0]), np.array([0]), np.array([0.9]), loose=np.array([0.9, 0, 0, 0]))
+    assert Cdf(0.0)(f, vague) == pytest.approx(0.45)
+    assert Cdf(0.0).slack(f, vague) == pytest.approx((0.45, 0.0))
+    assert Quantile(0.4)(f, vague) == 0.0
     within = Within(4, loose=np.array([0, 0.5, 0, 0])).with_ends(np.array([0.9, 0.5]))
     assert Cdf(0.0)(f, within) == pytest.approx(0.45)
     assert Cdf(0.0).slack(f, within) == (0.0, 0.0)

@@ -193,6 +193,8 @@ def test_many_at_the_low_end():
     held = np.where(rng.random(20_000) < 0.6, 0.0, rng.gamma(3, 8, 20_000))
     answer = dc.simulate(dc.Distribution(dc.Interval(0, 100), epsilon=2), held, seed=1)
     assert "at the end itself" in answer.assumed[-1]
+    low, high = answer.cdf(0).interval
+    assert low < 0.6 < high + 0.02
     assert answer.cdf(0).value == pytest.approx(0.6, abs=0.05)
     assert answer.cdf(-1).value == 0
     assert answer.quantile(0.3).value == 0

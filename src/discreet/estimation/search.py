@@ -5,7 +5,8 @@ few reports cannot tell a bell from a heap. So log-densities with many priors ar
 
 1. curves of different smoothness, along an even or a logarithmic scale, and random walks of different roughness; to
    each, single heaps are added one by one, as long as each is worth its price, ln d nats for one of d buckets (1 at the
-   ends, where clipping makes heaps); the best also with heaps at the ends that nobody sees;
+   ends, where clipping makes heaps); the best also with heaps at the ends that nobody sees, and with a density that
+   vanishes beside those that it has;
 2. heaps on lattices (whole hours, tens of thousands), alone and one within the other, or just below (9.99);
 3. scatter: every bucket deviates by itself.
 
@@ -142,9 +143,9 @@ class _Search:
         return kept
 
     def _within(self, fit: Fit, lattices: tuple[Lattice, ...], beside: bool = False) -> Within:
-        """Say where mass lies: on the points of lattices; what other buckets have too much, nobody knows.
+        """Say where mass lies: on the points of lattices, and at the ends of the domain.
 
-        If heaps may lie beside the points, nobody knows of those either.
+        What other buckets have too much lies nobody knows where; so do heaps that may lie beside the points.
         """
         f, size = fit.f, self.size
         if self.own is not None:

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.arrays import Counts, Floats
 from discreet.domains import Interval
 from discreet.errors import DiscreetError
+from discreet.plans.encoders import Bucket
 from discreet.text import listed
 from discreet_papers import data
 
@@ -102,8 +103,7 @@ class Column:
 
     def places(self, values: Floats, bins: int) -> Counts:
         """Return which of equal buckets a device would put some values into."""
-        scaled = (self.domain.encode(values).inputs + 1) * (bins / 2)
-        return np.minimum(scaled.astype(np.int64), bins - 1)
+        return np.asarray(Bucket(self.domain, bins).encode(values).inputs, dtype=np.int64)
 
     def histogram(self, bins: int) -> Floats:
         """Return the share of the people in each of equal buckets."""

@@ -77,7 +77,7 @@ class _Search(Plan[A]):
             raise DiscreetError("near is the centre of the scale sinh; give scale='sinh' too")
         self.domain, self.qs, self.method = domain, tuple(qs), METHOD
         self.rounds, self.near, self.heaped = rounds, near, heaped
-        self.told = step is not None
+        self._told = step is not None
         self.grid = Grid(domain, natural_step(domain, scale) if step is None else step, scale, near)
 
     @property
@@ -99,7 +99,7 @@ class _Search(Plan[A]):
             "level": self.level,
             "rounds": self.rounds,
             "heaped": self.heaped,
-        } | given(near=self.near, step=self.step if self.told else None)
+        } | given(near=self.near, step=self.step if self._told else None)
 
     @property
     def least_people(self) -> int:
@@ -152,7 +152,7 @@ class _Search(Plan[A]):
         answers = []
         for q, search, one, position in zip(self.qs, searches, found, values, strict=True):
             heap = self._heap(asked, position)
-            ends = partial(_ends, search, position, self.told)
+            ends = partial(_ends, search, position, self._told)
             answers.append(
                 QuantileAnswer(
                     question=f"quantile {q:g}",
