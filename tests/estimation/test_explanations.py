@@ -46,11 +46,11 @@ def test_the_mode_is_stationary_and_the_evidence_is_laplace() -> None:
     prior = Prior(10.0, 5.0, 0.01)
     fit = data.fit(prior)
     known = fit.curvature
-    slope = known.score - known.precision @ fit.theta
+    slope = fit.score - known.precision @ fit.theta
     assert abs(slope @ np.linalg.solve(known.information + known.precision, slope)) < 1e-3
     # The gradient is that of the likelihood, and the information close to its curvature.
     score = data._slopes(fit.f, np.asarray(channel @ fit.f))[0]
-    np.testing.assert_allclose(known.score, score, atol=0.2)  # that at the mode itself, one step ahead
+    np.testing.assert_allclose(fit.score, score, atol=0.2)  # that at the mode itself, one step ahead
     for k in (0, 11, 23):
         step = 1e-5 * np.eye(24)[k]
         moved = [data._likelihood(np.exp(fit.theta + s) / np.exp(fit.theta + s).sum())[0] for s in (step, -step)]
@@ -204,7 +204,7 @@ def test_values_that_are_the_buckets() -> None:
 def normal(value: float, spread: float) -> Explanation:
     """An explanation of two buckets whose first share is normal with this centre and spread."""
     factor = np.eye(2) * value * (1 - value) * math.sqrt(2) / spread
-    fit = Fit(np.array([value, 1 - value]), np.zeros(2), 0.0, Prior(1.0), (), factor, None)
+    fit = Fit(np.array([value, 1 - value]), np.zeros(2), 0.0, Prior(1.0), (), np.zeros(2), factor, None)
     return Explanation(fit, Within(2), 0.0)
 
 
@@ -219,6 +219,27 @@ def test_ends_are_quantiles_of_the_mixture() -> None:
     assert (two.lower, two.upper) == pytest.approx((0.4 - 1.644854 * 0.01, 0.6 + 1.644854 * 0.01), abs=1e-6)
     low, high = Explanations(both, 2).band(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 0.95)
     assert (low[0], high[0]) == pytest.approx((two.lower, two.upper), abs=1e-6)
+
+
+def test_intervals_lie_around_a_histogram_that_the_prior_hardly_pulls() -> None:
+    x = (np.arange(48) + 0.5) / 48
+    truth = np.exp(-0.5 * ((x - 0.3) / 0.05) ** 2) + np.exp(-0.5 * ((x - 0.7) / 0.05) ** 2)
+    truth /= truth.sum()
+    channel, prior, n = square_wave(1.0, 48), Prior(10.0), 10_000
+    expected = Reports(channel, n * np.asarray(channel @ truth)).fit(prior)  # no noise: what is off is bias
+    numbers = [functional.gradient(truth) for functional in (Range(0.2, 0.4), Range(0.4, 0.6), Cdf(0.5))]
+    for gradient in numbers[:2]:
+        shrunk, unshrunk = ((f - truth) @ gradient for f in (expected.f, expected.unshrunk))
+        assert abs(unshrunk) < 0.6 * abs(shrunk)
+        assert abs(shrunk) > 0.5 * expected.error(gradient)
+    fits = [Reports(channel, reports(channel, truth, n, seed)).fit(prior) for seed in range(200)]
+    for gradient in numbers:
+        spread = np.std([fit.unshrunk @ gradient for fit in fits])
+        assert spread < 1.2 * np.mean([fit.error(gradient) for fit in fits])  # 1.09, and chance
+    np.testing.assert_allclose([fit.unshrunk.sum() for fit in fits], 1)
+    one = Explanations([Explanation(fits[0], Within(48), 0.0)], 48)
+    assert one.bounds(Range(0.2, 0.4), 0.95).estimate == pytest.approx(float(fits[0].unshrunk @ numbers[0]))
+    np.testing.assert_array_equal(one.centre, fits[0].unshrunk)
 
 
 def test_draws_have_the_stated_spread() -> None:

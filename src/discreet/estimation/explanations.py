@@ -5,6 +5,9 @@ of a mixture of normal laws, one for each explanation, so where reports cannot t
 Each counts with the cube root of its evidence: no prior is quite true, so the evidence seems surer than it is, and a
 smooth curve must not drive out a rough one that explains the reports nearly as well. In intervals lattices of heaps
 and scatter count from the beginning, while they are shown only once the reports ask for them.
+
+What is shown leans towards smooth curves, which makes its error small. An interval that leaned as well would miss rough
+truths on one side, so each normal law lies around `Fit.unshrunk`, which hardly leans.
 """
 
 import math
@@ -97,16 +100,12 @@ class Explanations:
     @cached_property
     def f(self) -> Floats:
         """The average histogram."""
-        return self._average(self.shown, self.shown_weights)
+        return np.asarray(self.shown_weights @ np.array([one.fit.f for one in self.shown]))
 
     @cached_property
     def centre(self) -> Floats:
-        """The average histogram of those that intervals are made of."""
-        return self._average(self.allowed, self.weights)
-
-    @staticmethod
-    def _average(found: Sequence[Explanation], weights: Floats) -> Floats:
-        return np.asarray(weights @ np.array([one.fit.f for one in found]))
+        """The average of those that intervals are made of, without most of their priors' pull."""
+        return np.asarray(self.weights @ np.array([one.fit.unshrunk for one in self.allowed]))
 
     def heaps(self) -> Floats:
         """Return the mass in each bucket that lies in one place: an unknown one, or an end of the domain."""
@@ -165,9 +164,9 @@ class Explanations:
         return replace(even, estimate=float(self.weights @ values), lower=float(ends[0]), upper=float(ends[1]))
 
     def _read(self, one: Explanation, functional: Functional) -> tuple[float, float, float, float]:
-        f = one.fit.f
-        error = one.fit.error(functional.gradient(f, one.within))
-        return functional(f, one.within), error, *functional.slack(f, one.within)
+        f, gradient = one.fit.f, functional.gradient(one.fit.f, one.within)
+        value = functional(f, one.within) + float(gradient @ (one.fit.unshrunk - f))
+        return value, one.fit.error(gradient), *functional.slack(f, one.within)
 
     def _ends(self, low: Floats, high: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the two quantiles of a mixture of normal laws, one row per explanation; any number of columns.
@@ -198,7 +197,7 @@ class Explanations:
     def _cumulative(self) -> list[tuple[Floats, Floats]]:
         """Per explanation: cumulative shares at the edges, and one row each of B with BBᵀ their covariance."""
         fits = {id(one.fit): one.fit for one in self.allowed}
-        sums = {key: (sums_at_edges(fit.f), sums_at_edges(fit.half.T)) for key, fit in fits.items()}
+        sums = {key: (sums_at_edges(fit.unshrunk), sums_at_edges(fit.half.T)) for key, fit in fits.items()}
         return [sums[id(one.fit)] for one in self.allowed]
 
     def _between(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
@@ -292,7 +291,7 @@ class Explanations:
         found = []
         for one, several in zip(self.allowed, random.multinomial(count, self.weights), strict=True):
             noise = random.standard_normal((several, self.size))
-            found.append(one.fit.f + noise @ one.fit.half)
+            found.append(one.fit.unshrunk + noise @ one.fit.half)
         return np.concatenate(found)
 
 
