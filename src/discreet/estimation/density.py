@@ -205,6 +205,10 @@ class Fit:
         Buckets that hold single heaps.
     score : array
         The slope of the log-likelihood in θ at the mode: how far the prior holds it back.
+    around : array
+        The histogram that the curvature belongs to, one step before the mode. That step may be long in directions of
+        which reports tell little, and errors are wrong if the curvature of one place is taken with the slopes of
+        another.
     """
 
     f: Floats
@@ -213,6 +217,7 @@ class Fit:
     prior: Prior
     single: tuple[int, ...]
     score: Floats = field(repr=False)
+    around: Floats = field(repr=False)
     _factor: Floats = field(repr=False)
     _curvature: _Curvature | None = field(repr=False)
 
@@ -238,7 +243,7 @@ class Fit:
         from scipy.linalg import cho_solve
 
         move = cho_solve((self._factor, True), self.score, check_finite=False)
-        return np.asarray(self.f + (move - move @ self.f) * self.f)
+        return np.asarray(self.f + (move - move @ self.around) * self.around)
 
     @cached_property
     def half(self) -> Floats:
@@ -247,13 +252,13 @@ class Fit:
 
         inverse = dtrtri(self._factor, lower=1)[0]
         inverse[np.triu_indices_from(inverse, 1)] = 0.0
-        return np.asarray((inverse - (inverse @ self.f)[:, None]) * self.f)
+        return np.asarray((inverse - (inverse @ self.around)[:, None]) * self.around)
 
     def error(self, gradient: Floats) -> float:
         """Return the standard error of a number with this derivative with respect to each bucket."""
         from scipy.linalg import solve_triangular
 
-        slope = (gradient - gradient @ self.f) * self.f
+        slope = (gradient - gradient @ self.around) * self.around
         return float(np.linalg.norm(solve_triangular(self._factor, slope, lower=True, check_finite=False)))
 
     def heap_gains(self) -> Floats:
@@ -357,6 +362,7 @@ class Reports:
         likelihood, y = self._likelihood(f)
         goal = likelihood - 0.5 * float(theta @ (precision @ theta))
         for step in range(MOST_STEPS + 1):
+            around = f
             score, information = self._slopes(f, y)
             curvature = (information + precision).T  # symmetric, and in the order that LAPACK works in without a copy
             factor = cho_factor(curvature, lower=True, overwrite_a=True, check_finite=False)[0]
@@ -384,7 +390,8 @@ class Reports:
                 length *= 0.5
             theta, goal = trial, reached
         there = score - information @ move  # the slope at the mode, also if the fit was given up before
-        return Fit(f, theta, goal + volume, prior, single, there, factor, _Curvature(information, precision, half))
+        known = _Curvature(information, precision, half)
+        return Fit(f, theta, goal + volume, prior, single, there, around, factor, known)
 
     def _likelihood(self, f: Floats) -> tuple[float, Floats]:
         y = np.asarray(self.channel @ f)
