@@ -80,12 +80,13 @@ def test_intervals_that_are_too_narrow_would_be_seen(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("values", "q"),
-    [(values, q) for q in (0.5, 0.9) for values in (EVEN, EXPONENTIAL, ZEROS)] + [(ROUNDED, 0.5)],
-    ids=[f"{name}-{q}" for q in (0.5, 0.9) for name in ("even", "exponential", "zeros")] + ["rounded-0.5"],
-)
-def test_intervals_cover_on_smooth_heaped_and_rounded_values(values, q):
+@pytest.mark.parametrize("q", [0.5, 0.9])
+@pytest.mark.parametrize("values", [EVEN, EXPONENTIAL, ZEROS, ROUNDED], ids=["even", "exponential", "zeros", "rounded"])
+def test_intervals_cover_on_smooth_heaped_and_rounded_values(values, q, request):
+    if values is ROUNDED and q == 0.9:
+        request.applymarker(
+            pytest.mark.xfail(strict=True, reason="0.8975: 250 and 300 differ by .001 in rank; see below")
+        )
     plan = dc.Quantile(DOMAIN, q, epsilon=1)
     errors, inside = runs(plan, values, 100_000, 400)
     assert inside.mean() >= 0.94
@@ -95,7 +96,7 @@ def test_intervals_cover_on_smooth_heaped_and_rounded_values(values, q):
 
 @pytest.mark.slow
 def test_an_interval_may_end_short_of_a_heap_but_not_in_rank():
-    """Up to 250 are .899 of the people, and 300 is the .9-quantile: no search tells a thousandth in rank apart."""
+    """.899 of the people hold at most 250, and 300 is the .9-quantile: a quarter of a standard error in rank."""
     plan, below = dc.Quantile(DOMAIN, 0.9, epsilon=1), np.mean(ROUNDED <= 250)
     assert 0.898 < below < 0.9 < np.mean(ROUNDED <= 300)
     ends = [dc.simulate(plan, ROUNDED, seed=seed, people=100_000).interval for seed in range(400)]

@@ -243,7 +243,7 @@ class Fit:
         from scipy.linalg import cho_solve
 
         move = cho_solve((self._factor, True), self.score, check_finite=False)
-        return np.asarray(self.f + (move - move @ self.around) * self.around)
+        return self.f + _moved(self.around, move)
 
     @cached_property
     def half(self) -> Floats:
@@ -252,13 +252,13 @@ class Fit:
 
         inverse = dtrtri(self._factor, lower=1)[0]
         inverse[np.triu_indices_from(inverse, 1)] = 0.0
-        return np.asarray((inverse - (inverse @ self.around)[:, None]) * self.around)
+        return _moved(self.around, inverse)
 
     def error(self, gradient: Floats) -> float:
         """Return the standard error of a number with this derivative with respect to each bucket."""
         from scipy.linalg import solve_triangular
 
-        slope = (gradient - gradient @ self.around) * self.around
+        slope = _moved(self.around, gradient)
         return float(np.linalg.norm(solve_triangular(self._factor, slope, lower=True, check_finite=False)))
 
     def heap_gains(self) -> Floats:
@@ -278,6 +278,11 @@ class Fit:
         gains = np.full(score.size, -math.inf)
         gains[rising] = 0.5 * v * u**2 / (1 + v * w) - 0.5 * np.log1p(v * w)
         return gains
+
+
+def _moved(f: Floats, steps: Floats) -> Floats:
+    """Return how a histogram f moves with one step of θ, or one per row, to first order: J step, J = diag f - f fᵀ."""
+    return np.asarray((steps - (steps @ f)[..., None]) * f)
 
 
 def _centred(matrix: Floats, f: Floats) -> Floats:
@@ -409,7 +414,7 @@ class Reports:
             variance = self.leaves.variance(f)
             pull = pull + (self.leaves.frequencies - f) / variance
             matrix[np.diag_indices(self.size)] += 1.0 / variance
-        return f * (pull - f @ pull), _centred(matrix, f)
+        return _moved(f, pull), _centred(matrix, f)
 
 
 def _raised(precision: Floats, half: float, bucket: int) -> tuple[Floats, float]:
