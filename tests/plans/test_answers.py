@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.text import format_number
 
 WAGE = dc.Interval(0, 100)
 VALUES = np.random.default_rng(0).uniform(0, 100, 3000)
@@ -54,6 +56,26 @@ def test_every_answer_has_the_same_face(question):
     assert "<table>" in shown
     assert "95% interval" in shown
     assert answer.plot().axes
+
+
+@pytest.mark.needs("scipy")
+def test_an_interval_that_is_not_centred_is_printed_by_its_ends():
+    answer = dc.simulate(dc.Distribution(WAGE, epsilon=2, bins=64), VALUES**2 / 100, seed=1)
+    for one in (answer.variance, answer.quantile(0.1), answer.range(20, 40), answer.range_mean(20, 40)):
+        value, low, high = (format_number(number, one.margin) for number in (one.value, *one.interval))
+        assert str(one) == f"{value}, {low} to {high} (95%)"
+    mean = ANSWERS["mean"]()
+    assert str(mean) == f"{mean.value:.1f} ± {mean.margin:.1f} (95%)"
+
+
+def test_value_and_margin_are_printed_if_they_give_the_ends_at_the_digits_shown():
+    def printed(value, low, high):
+        return str(replace(mean, value=value, interval=(low, high)))
+
+    mean = ANSWERS["mean"]()
+    assert printed(5.0, 4.0, 6.0) == printed(5.01, 4.0, 6.0) == "5.0 ± 1.0 (95%)"
+    assert printed(5.0, 4.2, 6.2) == "5.0, 4.2 to 6.2 (95%)"
+    assert printed(0.1, 0.0, 0.5) == "0.10, 0.00 to 0.50 (95%)"  # cut at zero
 
 
 def test_a_long_table_is_cut_in_a_notebook():

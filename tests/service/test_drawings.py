@@ -10,6 +10,7 @@ import discreet as dc
 from discreet.plans.registry import read_plan
 from discreet.service import charts
 from discreet.service.drawings import MOST_ROWS, shown
+from discreet.service.pages import _environment
 from discreet.service.views import _arrivals
 
 LONG = "Between three and five alcoholic drinks a week, mostly at weekends"
@@ -67,6 +68,19 @@ def test_each_step_of_a_distribution_says_its_share():
     assert numbers(found["levels"][-1])[0] / 100 >= answer.bands["probabilities"].max()
     assert [row[0] for row in summary["rows"]] == [*(one["name"] for one in found["summary"]), "variance"]
     assert found["ticks"] == ["0", "24", "48", "72", "96"]
+
+
+@pytest.mark.needs("scipy")
+def test_a_number_has_a_margin_only_if_its_interval_is_centred():
+    macros = _environment().get_template("_number.html").module
+    found = simulated(dc.Distribution(dc.Interval(0, 100), 2.0, bins=64), np.linspace(0, 10, 3000) ** 2)
+    assert (found["variance"]["margin"], found["summary"][1]["margin"]) == ("", "")
+    page = macros.summary(found)
+    assert "±" not in page
+    assert all(f"{one['low']} to {one['high']}" in page for one in (*found["summary"], found["variance"]))
+    (mean,) = simulated(dc.Mean(dc.Interval(0, 100), 1.0, method="duchi"), np.full(3000, 40.0))["numbers"]
+    assert f"± {mean['margin']}" in macros.spread(mean)
+    assert f"± {mean['margin']}" in macros.rows([mean], [], "Estimates")
 
 
 def test_numbers_with_one_range_share_an_axis_and_others_have_their_own():

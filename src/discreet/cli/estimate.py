@@ -66,7 +66,7 @@ def estimate(
 
 
 def _show(out: "Console", answer: "Answer", top: int) -> None:
-    """Print one answer: a number with its margin, or a table; of a distribution its histogram as well."""
+    """Print one answer: a number with its interval, or a table; of a distribution its histogram as well."""
     from discreet.plans.distribution.answer import DistributionAnswer
 
     if isinstance(answer, DistributionAnswer):

@@ -128,5 +128,6 @@ def middle_wages(demo: Demo) -> Section:
 
 
 def _row(name: str, truth: float, answer: NumberAnswer) -> Row:
-    shown = [format_number(number, answer.margin) for number in (truth, answer.value, answer.margin)]
-    return Row((name, shown[0], shown[1], f"± {shown[2]}", "yes" if holds(answer, truth) else "no"))
+    numbers = (truth, answer.value, *answer.interval)
+    true, value, low, high = (format_number(number, answer.margin) for number in numbers)
+    return Row((name, true, value, f"{low} … {high}", "yes" if holds(answer, truth) else "no"))

@@ -158,6 +158,8 @@ class Answer(Uncertain, ABC):
 class NumberAnswer(Answer):
     """One number with its confidence interval, in the domain's units.
 
+    It is printed as value ± margin if that has the ends of the interval, at the digits shown; else as value and ends.
+
     Examples
     --------
     >>> import discreet as dc
@@ -180,6 +182,22 @@ class NumberAnswer(Answer):
     def precision(self) -> float:
         """The margin that says how many digits are shown."""
         return self.margin
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether value ± margin has the ends of the interval, at the digits shown.
+
+        Examples
+        --------
+        >>> about = {"question": "mean", "level": 0.95, "n": 9, "epsilon": 1.0, "method": "duchi"}
+        >>> print(NumberAnswer(value=5.0, interval=(4.0, 6.0), **about))
+        5.0 ± 1.0 (95%)
+        >>> print(NumberAnswer(value=5.0, interval=(4.2, 6.2), **about))
+        5.0, 4.2 to 6.2 (95%)
+        """
+        around = (self.value - self.margin, self.value + self.margin)
+        meant, said = ([format_number(end, self.precision) for end in ends] for ends in (self.interval, around))
+        return meant == said
 
     def __float__(self) -> float:
         return self.value
@@ -204,8 +222,10 @@ class NumberAnswer(Answer):
         return plots.estimates([(self.method, self)], truth, ax=ax)
 
     def __str__(self) -> str:
-        value, margin = (format_number(number, self.margin) for number in (self.value, self.margin))
-        return f"{value} ± {margin} ({self.level:.0%})"
+        numbers = (self.value, self.margin, *self.interval)
+        value, margin, low, high = (format_number(number, self.precision) for number in numbers)
+        said = f"{value} ± {margin}" if self.is_centred else f"{value}, {low} to {high}"
+        return f"{said} ({self.level:.0%})"
 
 
 class SeveralAnswer(Answer):

@@ -88,7 +88,7 @@ class Uncertain:
         >>> import discreet as dc
         >>> answer = dc.simulate(dc.Mean(dc.Interval(0, 10), epsilon=1, method="duchi"), [4.0] * 100_000, seed=3)
         >>> answer, answer.if_liars(0.01)
-        (<mean: 3.979 ± 0.067 (95%); ...>, <mean: 3.98 ± 0.18 (95%); ...>)
+        (<mean: 3.979 ± 0.067 (95%); ...>, <mean: 3.98, 3.79 to 4.15 (95%); ...>)
         """
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < 1:
             raise DiscreetError(f"share must be a number from 0 to below 1, such as 0.01, not {share!r}")

@@ -109,7 +109,7 @@ def _named(question: str) -> str:
 
 
 def number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> dict[str, Any]:
-    """Return a number with its interval, as text and as a chart on a scale."""
+    """Return a number with its interval, as text and as a chart on a scale; without a margin if it is not centred."""
     margin = one.precision
     low, high = one.interval
     reach = max(one.margin, 1e-12)
@@ -119,7 +119,7 @@ def number(name: str, one: NumberAnswer, scale: charts.Pair | None = None) -> di
     return {
         "name": name,
         "value": value,
-        "margin": charts.number(one.margin, margin),
+        "margin": charts.number(one.margin, margin) if one.is_centred else "",
         "low": start,
         "high": end,
         "ends": ticks(scale, 1),

@@ -182,11 +182,11 @@ def _simulated(plan: Any, people: int) -> dict[str, Any]:
     part = 1.0 if plan.learnt is None else 0.1
     values = plan.domain.low + part * plan.domain.width * np.clip(places, 0.0, 1.0)
     answer = simulate(plan, values, seed=1)
-    found = shown(answer)
+    margin = answer.mean.margin
     return {
-        "example": found,
+        "example": shown(answer),
         "simulated": simulated,
-        "margin": found["summary"][0]["margin"],
-        "margin_value": answer.mean.margin,
+        "margin": charts.number(margin, margin),
+        "margin_value": margin,
         "useless": False,
     }
