@@ -61,6 +61,22 @@ def test_the_mode_is_stationary_and_the_evidence_is_laplace() -> None:
     assert fit.evidence == pytest.approx(goal - 0.5 * volume, abs=1e-3)
 
 
+def test_a_fit_never_ends_with_a_step_that_makes_it_worse() -> None:
+    # In directions of which the reports tell little the last step is long, and a parabola is a poor guide there.
+    x = np.arange(64) + 0.5
+    truth = np.exp(-0.5 * ((np.log(x) - 2) / 0.55) ** 2) / x
+    truth *= 0.95 / truth.sum()
+    truth[42] += 0.05
+    channel = square_wave(3.0, 64)
+    for seed, smoothness in ((7, 0.1), (4, 0.001), (10, 0.01)):
+        data = Reports(channel, reports(channel, truth, 50_000, seed))
+        fit = data.fit(Prior(smoothness, scale="logarithmic"))
+        precision = fit.curvature.precision
+        score, information = data._slopes(fit.f, np.asarray(channel @ fit.f))
+        slope = score - precision @ fit.theta
+        assert slope @ np.linalg.solve(information + precision, slope) < 1.0  # twice the nats that are still to gain
+
+
 def test_one_false_report_of_an_oracle_is_no_heap() -> None:
     # At epsilon 10, 400 people who all hold bucket 0; randomised response puts one of them elsewhere.
     n, size, ratio = 400, 256, math.exp(10)

@@ -38,7 +38,7 @@ from discreet.operators import Operator
 LARGEST_STEP = 3.0
 """Largest change of the log-density in one Newton step."""
 ENOUGH = 0.1
-"""A fit ends with the step that gains less than half this many nats: the curvature is not computed once more."""
+"""A fit ends with the step that can gain less than half this many nats: the curvature is not computed once more."""
 MOST_STEPS = 60
 """Most Newton steps of a fit."""
 HEAP_VARIANCE = 100.0
@@ -375,16 +375,12 @@ class Reports:
             move = cho_solve((factor, True), slope, check_finite=False)
             gain = float(slope @ move)  # twice what a quadratic goal would still gain
             volume = half - float(np.log(np.diag(factor)).sum())
-            if gain < ENOUGH:
-                theta, goal = theta + move, goal + 0.5 * gain
-                f = _softmax(theta + offset)
-                break
             if step == MOST_STEPS:  # not at the mode: the last step cannot be trusted
                 break
             if goal + 0.5 * gain + volume < least:
                 theta, f = start, _softmax(start + offset)
                 break
-            length = min(1.0, LARGEST_STEP / float(np.abs(move).max()))
+            length = LARGEST_STEP / max(float(np.abs(move).max()), LARGEST_STEP)
             while True:
                 trial = theta + length * move
                 f = _softmax(trial + offset)
@@ -394,6 +390,8 @@ class Reports:
                     break
                 length *= 0.5
             theta, goal = trial, reached
+            if gain < ENOUGH:
+                break
         there = score - information @ move  # the slope at the mode, also if the fit was given up before
         known = _Curvature(information, precision, half)
         return Fit(f, theta, goal + volume, prior, single, there, around, factor, known)
