@@ -41,8 +41,8 @@ ENOUGH = 0.1
 """A fit ends with the step that can gain less than half this many nats: the curvature is not computed once more."""
 MOST_STEPS = 60
 """Most Newton steps of a fit."""
-HEAP_VARIANCE = 100.0
-"""Prior variance of the logarithm of a heap: nineteen zeros in twenty are e⁸ times the density around them."""
+HEAP_VARIANCE = 30.0
+"""Prior variance of the logarithm of a heap: nineteen in twenty are at most e¹¹ times the density around them."""
 LEAST_SCATTER = 1e-4
 """The variance of each bucket's own effect in a prior without scatter: K must have an inverse."""
 LINE_VARIANCE = 100.0

@@ -24,7 +24,7 @@ from discreet.estimation.density import LEAST_SCATTER, Fit
 from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
 from discreet.estimation.intervals import Bounds, needless
 from discreet.estimation.resampling import generator
-from discreet.estimation.within import CLOSE, Lattice, Within
+from discreet.estimation.within import CLOSE, Lattice, Within, larger_neighbour
 
 DOUBT = 4.0
 """Nats that a lattice or scatter must gain before it is shown; in intervals it counts from the beginning."""
@@ -32,6 +32,8 @@ WORSE = 8.0
 """Explanations that are this many nats worse than the best are left out."""
 EVENLY = 1 / 3
 """Power of the evidence with which an explanation counts."""
+SMALL = 0.002
+"""A heap of less than this share of the people does not matter, nor where in its bucket it lies."""
 SEEN = 3.0
 """People expected in a bucket from which on it is not empty; with fewer, 1 in 20 crowds would have nobody there."""
 WINDOWS = (64, 16, 4)
@@ -61,6 +63,12 @@ class Explanation:
     score: float
     lattices: tuple[Lattice, ...] = ()
     unasked: bool = False
+
+    @property
+    def heaps(self) -> int:
+        """How many single heaps it has; one that could be there but holds next to nobody is none."""
+        more = self.fit.f - larger_neighbour(self.fit.f)
+        return int((more[list(self.fit.single)] > SMALL).sum())
 
     @property
     def doubts(self) -> int:
@@ -123,13 +131,13 @@ class Explanations:
     @property
     def heaped(self) -> bool:
         """Whether the explanation that counts most has heaps."""
-        return bool(self.leading.fit.single or self.leading.lattices)
+        return bool(self.leading.heaps or self.leading.lattices)
 
     def details(self) -> dict[str, Any]:
         """Return what the explanation that counts most looks like."""
         fit, lattices = self.leading.fit, self.leading.lattices
         return {
-            "heaps": len(fit.single),
+            "heaps": self.leading.heaps,
             "heaps_at_multiples_of": [lattice.step for lattice in lattices],
             "smoothness": fit.prior.smoothness,
             "roughness": fit.prior.roughness,

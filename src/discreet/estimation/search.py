@@ -4,9 +4,9 @@ One fit is never the whole truth: at the smoothness of largest evidence a poster
 few reports cannot tell a bell from a heap. So log-densities with many priors are fitted (`density`):
 
 1. curves of different smoothness, along an even or a logarithmic scale, and random walks of different roughness; to
-   each, single heaps are added one by one, as long as each is worth its price, ln d nats for one of d buckets (1 at the
-   ends, where clipping makes heaps); the best also with heaps at the ends that nobody sees, and with a density that
-   vanishes beside those that it has;
+   each, single heaps are added one by one, as long as each is worth its price: ln d/k nats for the k-th in one of d
+   buckets, nothing at the ends, where many have nothing and clipping makes heaps; the best also with heaps at the ends
+   that nobody sees, and with a density that vanishes beside those that it has;
 2. heaps on lattices (whole hours, tens of thousands), alone and one within the other, or just below (9.99);
 3. scatter: every bucket deviates by itself.
 
@@ -21,8 +21,8 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.estimation.density import Fit, Heaps, Prior, Reports, heaps_at
-from discreet.estimation.explanations import WORSE, Explanation, Explanations
-from discreet.estimation.within import CLOSE, Lattice, Within
+from discreet.estimation.explanations import SMALL, WORSE, Explanation, Explanations
+from discreet.estimation.within import CLOSE, Lattice, Within, larger_neighbour
 
 SMOOTHNESS = (1e6, 1e5, 1e4, 1e3, 1e2, 1e1)
 """Values of λ that are tried, for 256 buckets; they grow with the cube of the number of buckets."""
@@ -30,7 +30,7 @@ NEARBY = (1.0, 10.0, 0.1)
 """Smoothness that is tried along a logarithmic scale, relative to the best along an even one."""
 ROUGHNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Values of ρ² that are tried."""
-SCATTER = (0.3, 1.0, 3.0, 10.0)
+SCATTER = (0.3, 1.0, 3.0)
 """Values of τ² that are tried; before the reports, each is as likely as none."""
 LATTICE_VARIANCES = (0.3, 1.5)
 """Variances of the heaps of a lattice that are tried."""
@@ -40,13 +40,14 @@ HOPELESS = 3 * WORSE
 """A fit that can be expected to stay this many nats worse than the best is not fitted to the end."""
 BESIDE = 1.0
 """Nats that heaps beside round numbers cost, more than heaps on them."""
-SMALL = 0.002
-"""Where a heap of less than this share of the people lies in its bucket does not matter."""
+AT_END = -1.0
+"""Nats that a heap at an end of the domain costs. Before the reports one is as likely as none, and any share of the
+people is as likely as any other; the prior of its logarithm makes large shares e times less likely than that."""
 WORTH = 1.0
 """Nats that a lattice must gain before others are tried within it."""
 MOSTLY = 0.5
 """A bucket of which more than this part is a heap may be nothing but a heap."""
-MOST_HEAPS = 8
+MOST_HEAPS = 12
 """Most single heaps in one explanation."""
 
 
@@ -56,9 +57,8 @@ class _Search:
     def __init__(self, reports: Reports, lattices: Sequence[Lattice], own: Lattice | None) -> None:
         self.reports, self.size, self.own = reports, reports.size, own
         self.lattices = [lattice for lattice in lattices if lattice.places.size >= 8]
+        self.roundest = _roundest(lattices, self.size)
         self.scale = (self.size / 256) ** 3
-        self.prices = np.full(self.size, math.log(self.size))
-        self.prices[[0, -1]] = 1.0
         self.found: list[Explanation] = []
         self.best = -math.inf
 
@@ -74,7 +74,7 @@ class _Search:
         fit = self.reports.fit(prior, start, self.best - HOPELESS, single)
         top = self._keep(fit, lattices, cost)
         for _ in range(MOST_HEAPS):
-            gains = fit.heap_gains() - self.prices
+            gains = fit.heap_gains() - self.prices(fit.single)
             bucket = int(gains.argmax())
             if gains[bucket] < -1.0:
                 break
@@ -84,6 +84,13 @@ class _Search:
                 break
             top = more
         return top
+
+    def prices(self, single: tuple[int, ...]) -> Floats:
+        """Return what one more heap in each bucket costs; k heaps are one set, in whatever order they were found."""
+        inside = sum(bucket not in (0, self.size - 1) for bucket in single)
+        prices = np.full(self.size, math.log(self.size / (inside + 1)))
+        prices[[0, -1]] = AT_END
+        return prices
 
     def beside(self) -> None:
         """Also keep explanations with heaps just below the points of their lattices, as 9.99 is below 10.
@@ -123,7 +130,7 @@ class _Search:
     def with_ends(self, top: Explanation) -> None:
         """Also keep the best explanation with heaps at either end and at both: a curve hides the heaps of clipping."""
         plain = self.reports.fit(top.fit.prior, top.fit.theta, single=top.fit.single)
-        gains = plain.heap_gains() - self.prices
+        gains = plain.heap_gains() - self.prices(plain.single)
         ends = [bucket for bucket in (0, self.size - 1) if gains[bucket] > -WORSE]
         for several in [(end,) for end in ends] + ([tuple(ends)] if len(ends) == 2 else []):
             fit = plain
@@ -136,7 +143,8 @@ class _Search:
         return tuple(end for end in (0, self.size - 1) if end in one.fit.single)
 
     def _keep(self, fit: Fit, lattices: tuple[Lattice, ...], cost: float) -> Explanation:
-        score = fit.evidence - float(self.prices[list(fit.single)].sum()) - cost
+        price = sum(self.prices(fit.single[:k])[bucket] for k, bucket in enumerate(fit.single))
+        score = fit.evidence - float(price) - cost
         kept = Explanation(fit.light(), self._within(fit, lattices), score, lattices)
         self.found.append(kept)
         self.best = max(self.best, score)
@@ -145,26 +153,45 @@ class _Search:
     def _within(self, fit: Fit, lattices: tuple[Lattice, ...], beside: bool = False) -> Within:
         """Say where mass lies: on the points of lattices, and at the ends of the domain.
 
-        What other buckets have too much lies nobody knows where; so do heaps that may lie beside the points.
+        What other buckets have too much lies nobody knows where; so do heaps that may lie beside the points. The best
+        guess is the roundest number of the bucket.
         """
         f, size = fit.f, self.size
         if self.own is not None:
             return Within.on_lattice(self.own, size, np.ones(size))
-        around = np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]]))
-        excess = _excess(f, around)
+        excess = _excess(f, larger_neighbour(f))
         # What is too much in a bucket at an end lies at the end itself: those who have nothing, and those clipped.
         ends = excess[[0, -1]]
         loose = np.where(excess > MOSTLY, 1.0, excess)
         loose[[0, -1]] = 0.0
         if not lattices:
-            return Within(size, loose=loose).with_ends(ends)
+            return self._guessed(Within(size, loose=loose)).with_ends(ends)
         finest = _together(lattices)
         points = finest.points_per_bucket(size)
         free = np.flatnonzero(points == 0)
         # Neighbours of a heap may be heaps as well: what is not on points is as much as in buckets without them.
         pointed = _excess(f, np.interp(np.arange(size), free, f[free])) if free.size else np.ones(size)
         loose = loose if beside else np.where(points > 0, 0.0, loose)
-        return Within.on_lattice(finest, size, pointed, loose).with_ends(ends)
+        return self._guessed(Within.on_lattice(finest, size, pointed, loose)).with_ends(ends)
+
+    def _guessed(self, within: Within) -> Within:
+        """Return the law with the heaps that may lie anywhere in a bucket at its roundest number, for a best guess."""
+        assert within.loose is not None
+        heaps = np.flatnonzero((within.loose == 1.0) & ~np.isnan(self.roundest))
+        heaps = np.setdiff1d(heaps, within.buckets)
+        places = np.concatenate([within.places, self.roundest[heaps]])
+        order = np.argsort(places)
+        buckets, shares = np.concatenate([within.buckets, heaps]), np.concatenate([within.shares, np.ones(heaps.size)])
+        return replace(within, places=places[order], buckets=buckets[order], shares=shares[order])
+
+
+def _roundest(lattices: Sequence[Lattice], size: int) -> Floats:
+    """Return the point of the coarsest lattice in each bucket; NaN where no lattice has one, or has several."""
+    found = np.full(size, np.nan)
+    for lattice in sorted(lattices, key=lambda lattice: lattice.step):
+        alone = lattice.points_per_bucket(size)[lattice.buckets] == 1
+        found[lattice.buckets[alone]] = lattice.places[alone]
+    return found
 
 
 def _together(lattices: tuple[Lattice, ...]) -> Lattice:

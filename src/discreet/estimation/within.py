@@ -157,3 +157,14 @@ class Within:
         even = (middle - centre) ** 2 + 1.0 / (12.0 * self.size**2)
         everywhere = np.ones(self.places.size, dtype=np.bool_)
         return np.asarray(even * self._spread + self._summed(everywhere, (self.places - centre) ** 2))
+
+
+def larger_neighbour(f: Floats) -> Floats:
+    """Return what the larger neighbour of each bucket holds.
+
+    Examples
+    --------
+    >>> larger_neighbour(np.array([0.2, 0.5, 0.3]))
+    array([0.5, 0.3, 0.5])
+    """
+    return np.asarray(np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]])))

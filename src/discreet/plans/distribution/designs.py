@@ -77,7 +77,8 @@ class HistogramDesign(ABC):
 
 HEAPS = (
     "intervals allow for heaps at round numbers; where the reports cannot tell where in a bucket values lie, "
-    "an interval is the whole bucket; a heap in the first or last bucket is taken to lie at the end itself"
+    "a number assumes the roundest value there, and an interval is the whole bucket; a heap in the first or last "
+    "bucket is taken to lie at the end itself"
 )
 
 
