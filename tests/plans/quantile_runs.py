@@ -16,6 +16,7 @@ from discreet.plans.quantile.search import (
     CURVED,
     EDGE,
     EVEN,
+    FEWEST_POINTS,
     KNOWN,
     LEAST_POINTS,
     SPREAD,
@@ -175,7 +176,7 @@ class Collections:
         chosen = (
             np.where((low & high) | few, CURVED, STRAIGHT) if preference is None else np.full(self.runs, preference)
         )
-        with_ends = (chosen >= CURVED) | (low & high) | few
+        with_ends = keep.sum(1) < FEWEST_POINTS
         high = high & (np.where(keep, x, -1).max(1) < self.grid.last)
         column = np.ones((self.runs, 1))
         positions = np.concatenate([-column, x, self.grid.last * column], 1)

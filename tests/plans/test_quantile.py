@@ -382,3 +382,12 @@ def test_advice_for_quantiles_and_learnt_ranges():
     learnt = next(option for option in wide if option.method == "learnt-range")
     assert learnt.error < wide.best.error / 5
     assert wide.plan(learnt).to_dict()["range"] == "learn"
+
+
+@pytest.mark.parametrize("people", [2000, 20_000])
+def test_intervals_hold_where_many_are_at_the_upper_end(people):
+    """Twelve in a hundred were clipped, so the .9-quantile is the end; that F is 1 there says nothing of F below it."""
+    values = np.r_[np.full(1200, 1000.0), -150 * np.log1p(-(np.arange(8800) + 0.5) / 8800)]
+    plan = dc.Quantile(DOMAIN, 0.9, epsilon=2)
+    ends = [dc.simulate(plan, values, seed=seed, people=people).interval for seed in range(40)]
+    assert np.mean([high == 1000 for _, high in ends]) >= 0.9

@@ -41,6 +41,8 @@ CURVED = 1.0
 """The same over the whole interval, where F is curved."""
 LEAST_POINTS = 4
 """Thresholds on which a nearly straight line can lie by itself."""
+FEWEST_POINTS = 2
+"""Thresholds on which a line can lie at all."""
 WARY = 2.0
 """The same for intervals: heaps are likely unless the answers show none."""
 SURER = 2.3
@@ -130,8 +132,9 @@ class Search:
         low, high = self.start <= -1, self.end >= self.grid.last
         if preference is None:
             preference = CURVED if (low and high) or x.size < LEAST_POINTS else STRAIGHT
-        # F bends towards its known ends: a nearly straight line leaves them out, unless it has nothing else to lie on.
-        if preference >= CURVED or (low and high) or x.size < LEAST_POINTS:
+        # That F is 0 before the interval and 1 at its end says nothing of F just inside, because heaps lie at ends: it
+        # is used only if there is nothing else to lie on.
+        if x.size < FEWEST_POINTS:
             if low:
                 x, shares, variances = np.r_[-1, x], np.r_[0.0, shares], np.r_[KNOWN, variances]
             if high and x[-1] < self.grid.last:
