@@ -406,13 +406,49 @@ class Reports:
 
     def _slopes(self, f: Floats, y: Floats) -> tuple[Floats, Floats]:
         """Return the gradient of the log-likelihood in θ, and its Fisher information."""
-        pull = np.asarray(self.transposed @ (self.counts / np.maximum(y, 1e-300)))
         matrix = self.channel.gram(self.n / np.maximum(y, 1e-300))
         if self.leaves is not None:
-            variance = self.leaves.variance(f)
-            pull = pull + (self.leaves.frequencies - f) / variance
-            matrix[np.diag_indices(self.size)] += 1.0 / variance
-        return _moved(f, pull), _centred(matrix, f)
+            matrix[np.diag_indices(self.size)] += 1.0 / self.leaves.variance(f)
+        return _moved(f, self._pull(f, y)), _centred(matrix, f)
+
+    def _pull(self, f: Floats, y: Floats) -> Floats:
+        """Return the gradient of the log-likelihood in f."""
+        pull = np.asarray(self.transposed @ (self.counts / np.maximum(y, 1e-300)))
+        return pull if self.leaves is None else pull + (self.leaves.frequencies - f) / self.leaves.variance(f)
+
+    @single_thread()
+    def mixed(self, fit: Fit, laws: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return what the reports say of parts of the crowd that a fit has not got.
+
+        With a share m of the crowd in each part g, it is (1 - Σm) softmax(θ) + Σ m g.
+
+        Parameters
+        ----------
+        laws : array
+            One histogram g per row.
+
+        Returns
+        -------
+        slope, information : array
+            Of the log-likelihood in m at 0, if θ follows m.
+        moves : array
+            One row per part: how the rest of the histogram moves with m, because θ follows.
+        """
+        from scipy.linalg import cho_solve
+
+        f, y = fit.f, np.asarray(self.channel @ fit.f)
+        slope = (laws - f) @ self._pull(f, y)
+        f, y = fit.around, np.asarray(self.channel @ fit.around)
+        apart = laws - f
+        seen = np.array([self.channel @ row for row in apart])
+        weighed = seen * (self.n / np.maximum(y, 1e-300))
+        pulls, information = np.array([self.transposed @ row for row in weighed]), seen @ weighed.T
+        if self.leaves is not None:
+            pulls = pulls + apart / self.leaves.variance(f)
+            information = information + (apart / self.leaves.variance(f)) @ apart.T
+        shared = _moved(f, pulls)
+        follows = cho_solve((fit._factor, True), shared.T, check_finite=False).T
+        return slope, information - shared @ follows.T, -_moved(f, follows)
 
 
 def _raised(precision: Floats, half: float, bucket: int) -> tuple[Floats, float]:

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats, sums_at_edges
-from discreet.estimation.density import LEAST_SCATTER, Fit
+from discreet.estimation.density import LEAST_SCATTER, Fit, Reports
 from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
+from discreet.estimation.hidden import Cases, asked_places, cases_beside, no_cases, parts_beside
 from discreet.estimation.intervals import Bounds, needless
 from discreet.estimation.resampling import generator
-from discreet.estimation.within import CLOSE, Lattice, Within, larger_neighbour
+from discreet.estimation.within import CLOSE, Lattice, Within, interpolated, larger_neighbour
 
 DOUBT = 4.0
 """Nats that a lattice or scatter must gain before it is shown; in intervals it counts from the beginning."""
@@ -36,6 +37,8 @@ SMALL = 0.002
 """A heap of less than this share of the people does not matter, nor where in its bucket it lies."""
 SEEN = 3.0
 """People expected in a bucket from which on it is not empty; with fewer, 1 in 20 crowds would have nobody there."""
+SAME = 1e-7
+"""A number asked about that is this near to a round one, as a part of the domain, is that."""
 WINDOWS = (64, 16, 4)
 """Parts of the domain that are the windows around a bucket."""
 
@@ -85,20 +88,22 @@ class Explanations:
         Those of the allowed that the histogram is the average of.
     allowed : list of Explanation
         Those that intervals are made of.
-    limits : tuple of array, optional
-        Unbiased frequencies of the buckets, and their variances.
-    people : float
-        How many reported.
+    reports : Reports, optional
+        What they explain; unless given, nothing is told of parts of the crowd that they have not got.
+    round_places : array
+        Round numbers, in [0, 1]: where heaps may lie.
     """
 
     def __init__(
         self,
         found: Sequence[Explanation],
         size: int,
-        limits: tuple[Floats, Floats] | None = None,
-        people: float = math.inf,
+        reports: Reports | None = None,
+        round_places: Floats | None = None,
     ) -> None:
-        self.size, self.limits, self.people = size, limits, people
+        self.size, self.reports = size, reports
+        self.round_places = np.empty(0) if round_places is None else round_places
+        self._known_cases: dict[tuple[int, tuple[float, ...]], Cases] = {}
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
         self.allowed, self.weights = _weighed(found, [one.score for one in found])
         self.shown, self.shown_weights = _weighed(
@@ -153,11 +158,12 @@ class Explanations:
         """Return the interval of a number read off the histogram."""
         if isinstance(functional, Quantile):
             return self._quantile(functional.level, level)
-        parts = [self._read(one, functional) for one in self.allowed]
-        values, errors, less, more = (np.array(part) for part in zip(*parts, strict=True))
-        low, high = self._ends(values - less, values + more, errors, level)
-        middle = float(self.weights @ values)
-        spread = math.sqrt(float(self.weights @ (errors**2 + (values - middle) ** 2)))
+        read = [self._read(one, functional) for one in self.allowed]
+        values, errors, less, more, chances = (np.concatenate(part) for part in zip(*read, strict=True))
+        weights = chances * np.repeat(self.weights, [part[0].size for part in read])
+        low, high = _ends(weights, values - less, values + more, errors, level)
+        middle = float(weights @ values)
+        spread = math.sqrt(float(weights @ (errors**2 + (values - middle) ** 2)))
         return Bounds(middle, float(low), float(high), spread, level)
 
     def placed(self, even: Bounds, functional: Functional) -> Bounds:
@@ -168,38 +174,28 @@ class Explanations:
             less, more = functional.slack(one.fit.f, one.within)
             parts.append((moved, moved - less, moved + more))
         values, low, high = np.array(parts).T
-        ends = self._ends(low, high, np.full(low.size, even.standard_error), even.level)
+        ends = _ends(self.weights, low, high, np.full(low.size, even.standard_error), even.level)
         return replace(even, estimate=float(self.weights @ values), lower=float(ends[0]), upper=float(ends[1]))
 
-    def _read(self, one: Explanation, functional: Functional) -> tuple[float, float, float, float]:
+    def _read(self, one: Explanation, functional: Functional) -> tuple[Floats, ...]:
+        """Return a number, its error, and how much less or more it may be, in cases that are as likely as is said."""
         f, gradient = one.fit.f, functional.gradient(one.fit.f, one.within)
         value = functional(f, one.within) + float(gradient @ (one.fit.unshrunk - f))
-        return value, one.fit.error(gradient), *functional.slack(f, one.within)
+        cases = self._cases(one, asked_places(functional))
+        values = value + cases.changes(functional, gradient, f)
+        same = np.ones(values.size)
+        less, more = functional.slack(f, one.within)
+        return values, one.fit.error(gradient) * same, less * same, more * same, cases.chances
 
-    def _ends(self, low: Floats, high: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
-        """Return the two quantiles of a mixture of normal laws, one row per explanation; any number of columns.
-
-        Where low and high differ, the number may be anything between them, and the interval holds it with this level
-        wherever it is: it cannot be missed on both sides, so each end is a little nearer (`needless`).
-        """
-        from scipy.special import ndtr
-
-        weights = self.weights.reshape(-1, *[1] * (errors.ndim - 1))
-        spread = np.maximum(errors, 1e-12)
-        apart = high - low
-        if apart.any():
-            nearer = spread * needless(apart / spread, level)
-            low, high = low + nearer, high - nearer
-
-        def reached(centres: Floats, share: float) -> Floats:
-            a, b = (centres - 8 * spread).min(axis=0), (centres + 8 * spread).max(axis=0)
-            for _ in range(30):
-                middle = 0.5 * (a + b)
-                below = (weights * ndtr((middle - centres) / spread)).sum(axis=0) < share
-                a, b = np.where(below, middle, a), np.where(below, b, middle)
-            return np.asarray(0.5 * (a + b))
-
-        return reached(low, 0.5 - 0.5 * level), reached(high, 0.5 + 0.5 * level)
+    def _cases(self, one: Explanation, asked: tuple[float, ...] = ()) -> Cases:
+        """Return how many people may be in parts that an explanation has not got."""
+        if self.reports is None:
+            return no_cases(self.size)
+        inside = tuple(x for x in asked if 0 < x < 1 and (np.abs(self.round_places - x) < SAME).any())
+        key = id(one.fit), inside
+        if key not in self._known_cases:
+            self._known_cases[key] = cases_beside(self.reports, one.fit, parts_beside(one.fit, inside))
+        return self._known_cases[key]
 
     @cached_property
     def _cumulative(self) -> list[tuple[Floats, Floats]]:
@@ -212,20 +208,25 @@ class Explanations:
         """Return the shares from places to other places, in buckets, and their errors: a row per explanation."""
         values, errors = [], []
         for sums, half in self._cumulative:
-            values.append(_interpolated(sums, ends) - _interpolated(sums, starts))
-            errors.append(np.linalg.norm(_interpolated(half, ends) - _interpolated(half, starts), axis=1))
+            values.append(interpolated(sums, ends) - interpolated(sums, starts))
+            errors.append(np.linalg.norm(interpolated(half, ends) - interpolated(half, starts), axis=1))
         return np.array(values), np.array(errors)
 
     def _shares_below(self, places: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the intervals of the shares at or below some places."""
-        lows, highs, errors = [], [], []
-        for one, (sums, half) in zip(self.allowed, self._cumulative, strict=True):
+        weights, lows, highs, errors = [], [], [], []
+        for one, weight, (sums, half) in zip(self.allowed, self.weights, self._cumulative, strict=True):
             bucket, share, less, more = one.within.at(places)
-            mass, values = one.fit.f[bucket], _interpolated(sums, bucket + share)
+            cases = self._cases(one)
+            mass = one.fit.f[bucket]
+            values = interpolated(sums, bucket + share) + cases.changes_below(places, one.fit.f)
+            weights.append(weight * cases.chances)
             lows.append(values - less * mass)
             highs.append(values + more * mass)
-            errors.append(np.linalg.norm(_interpolated(half, bucket + share), axis=1))
-        return self._ends(np.array(lows), np.array(highs), np.array(errors), level)
+            error = np.linalg.norm(interpolated(half, bucket + share), axis=1)
+            errors.append(np.broadcast_to(error, values.shape))
+        low, high = np.concatenate(lows), np.concatenate(highs)
+        return _ends(np.concatenate(weights), low, high, np.concatenate(errors), level)
 
     def _quantile(self, q: float, level: float) -> Bounds:
         """Return all x whose cumulative share is compatible with q."""
@@ -268,19 +269,20 @@ class Explanations:
         reach.
         """
         values, errors = self._between(starts, ends)
-        low, high = self._ends(values, values, errors, level)
+        low, high = _ends(self.weights, values, values, errors, level)
         if not small:
             return low, high
         positive = np.maximum(values, 1e-12)
         centres, relative = np.log(positive), np.minimum(errors / positive, 5.0)
-        lower, upper = (np.exp(ends) for ends in self._ends(centres, centres, relative, level))
+        lower, upper = (np.exp(ends) for ends in _ends(self.weights, centres, centres, relative, level))
         most = self._most_around(starts, ends, level)
-        if self.limits is not None:
-            sums = sums_at_edges(np.column_stack(self.limits))
-            seen, variance = (_interpolated(sums, ends) - _interpolated(sums, starts)).T
+        limits = None if self.reports is None else self.reports.limits
+        if limits is not None:
+            sums = sums_at_edges(np.column_stack(limits))
+            seen, variance = (interpolated(sums, ends) - interpolated(sums, starts)).T
             most = np.minimum(most, seen + 3.0 * np.sqrt(variance * np.minimum(ends - starts, 1.0)))
         # A bucket may be empty, which no logarithm can say: certainly one in which so few people are expected.
-        told = self.weights @ values > SEEN / self.people
+        told = self.weights @ values > (0.0 if self.reports is None else SEEN / self.reports.n)
         return np.minimum(lower, np.maximum(low, 0.0)) * told, np.maximum(np.minimum(upper, most), high)
 
     def _most_around(self, starts: Floats, ends: Floats, level: float) -> Floats:
@@ -290,7 +292,7 @@ class Explanations:
             more = max(self.size // parts // 2, 1)
             a, b = np.maximum(np.floor(starts) - more, 0), np.minimum(np.ceil(ends) + more, self.size)
             values, errors = self._between(a, b)
-            most = np.minimum(most, self._ends(values, values, errors, level)[1])
+            most = np.minimum(most, _ends(self.weights, values, values, errors, level)[1])
         return most
 
     def draws(self, count: int) -> Floats:
@@ -303,11 +305,30 @@ class Explanations:
         return np.concatenate(found)
 
 
-def _interpolated(sums: Floats, places: Floats) -> Floats:
-    """Return the sums up to places, counted in buckets, from those at the edges, one row each."""
-    bucket = np.minimum(places.astype(np.int64), len(sums) - 2)
-    share = (places - bucket).reshape(-1, *[1] * (sums.ndim - 1))
-    return np.asarray((1 - share) * sums[bucket] + share * sums[bucket + 1])
+def _ends(weights: Floats, low: Floats, high: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the two quantiles of a mixture of normal laws, one row for each; any number of columns.
+
+    Where low and high differ, the number may be anything between them, and the interval holds it with this level
+    wherever it is: it cannot be missed on both sides, so each end is a little nearer (`needless`).
+    """
+    from scipy.special import ndtr
+
+    weights = weights.reshape(-1, *[1] * (errors.ndim - 1))
+    spread = np.maximum(errors, 1e-12)
+    apart = high - low
+    if apart.any():
+        nearer = spread * needless(apart / spread, level)
+        low, high = low + nearer, high - nearer
+
+    def reached(centres: Floats, share: float) -> Floats:
+        a, b = (centres - 8 * spread).min(axis=0), (centres + 8 * spread).max(axis=0)
+        for _ in range(30):
+            middle = 0.5 * (a + b)
+            below = (weights * ndtr((middle - centres) / spread)).sum(axis=0) < share
+            a, b = np.where(below, middle, a), np.where(below, b, middle)
+        return np.asarray(0.5 * (a + b))
+
+    return reached(low, 0.5 - 0.5 * level), reached(high, 0.5 + 0.5 * level)
 
 
 def _weighed(found: Sequence[Explanation], scores: Sequence[float]) -> tuple[list[Explanation], Floats]:

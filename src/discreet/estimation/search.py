@@ -277,7 +277,8 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         if start.score < search.best - WORSE:
             break
     search.beside()
-    return Explanations(search.found, reports.size, reports.limits, reports.n)
+    places = [lattice.places for lattice in search.lattices]
+    return Explanations(search.found, reports.size, reports, np.unique(np.concatenate([*places, []])))
 
 
 def _nested(lattice: Lattice, other: Lattice) -> bool:

@@ -168,3 +168,16 @@ def larger_neighbour(f: Floats) -> Floats:
     array([0.5, 0.3, 0.5])
     """
     return np.asarray(np.maximum(np.concatenate([[0.0], f[:-1]]), np.concatenate([f[1:], [0.0]])))
+
+
+def interpolated(sums: Floats, places: Floats) -> Floats:
+    """Return the sums up to places, counted in buckets, from those at the edges, one row each.
+
+    Examples
+    --------
+    >>> interpolated(np.array([0.0, 0.2, 1.0]), np.array([0.5, 2.0]))
+    array([0.1, 1. ])
+    """
+    bucket = np.minimum(places.astype(np.int64), len(sums) - 2)
+    share = (places - bucket).reshape(-1, *[1] * (sums.ndim - 1))
+    return np.asarray((1 - share) * sums[bucket] + share * sums[bucket + 1])

@@ -1,0 +1,152 @@
+"""Parts of a crowd that reports can hide.
+
+A fit of a log-density knows nothing of what it has not got: where it puts hardly anybody, its error is next to nothing,
+too, because errors are proportional to the density. So it is sure that there is no heap at 40 hours where reports show
+no more than a bell around 40, and sure that everybody has nothing where most people have nothing. An interval must also
+hold what is true if there is such a part after all:
+
+* a heap at the very number that is asked about, if that is a round one: people ask about the numbers that they answer;
+* a heap at either end of the domain;
+* people who are spread out, where a fit puts many into a heap at an end.
+
+With a share m of people in a part, the crowd is (1 - m) f + m g. In m the log-likelihood is nearly a parabola, however
+little the reports tell, and the rest of the crowd follows (`Reports.mixed`). Beforehand each part is as likely as no
+part, with any of a few shares. Reports can only speak against it: what they speak for, other explanations have.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from discreet.arrays import Floats, sums_at_edges
+from discreet.estimation.density import Fit, Reports
+from discreet.estimation.functionals import Cdf, Functional, Range
+from discreet.estimation.within import CLOSE, interpolated
+
+SHARES = (0.02, 0.06, 0.18, 0.5)
+"""Shares of people that may be in a heap at a round number, or spread out."""
+SHARES_AT_END = (0.05, 0.2, 0.4, 0.6, 0.8)
+"""Shares of people that may be in a heap at an end of the domain; many may have nothing."""
+ALL = 0.9
+"""Largest share of people in all such parts together."""
+MANY = 0.3
+"""Share of people in a heap at an end from which on others may be spread out unseen."""
+FALLING = 3.0
+"""Those who are spread out are e³ times denser at the lower end of the domain than at its upper end."""
+UNLIKELY = 1e-4
+"""Cases that are less likely than this are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of the crowd.
+
+    Attributes
+    ----------
+    law : array
+        Its histogram.
+    shares : tuple of float
+        Shares of the crowd that may be in it.
+    place : float, optional
+        Where all of it lies, in [0, 1]; unless given, it is spread over buckets.
+    """
+
+    law: Floats
+    shares: tuple[float, ...]
+    place: float | None = None
+
+    def below(self, places: Floats) -> Floats:
+        """Return the share of it at or below each place."""
+        if self.place is not None:
+            return np.asarray(places >= self.place - CLOSE, dtype=np.float64)
+        return interpolated(sums_at_edges(self.law), places * self.law.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """How many people may be in some parts, and how likely that is.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        The parts.
+    shares : array
+        One row per case: the share of people in each part.
+    chances : array
+        How likely each case is.
+    moves : array
+        One row per part: how the rest of the histogram makes room for it.
+    """
+
+    parts: tuple[Part, ...]
+    shares: Floats
+    chances: Floats
+    moves: Floats
+
+    def changes(self, functional: Functional, gradient: Floats, f: Floats) -> Floats:
+        """Return by how much a number with this gradient changes in each case, to first order."""
+        asked = asked_places(functional)
+        inside = np.array([1.0 if part.place in asked else gradient @ part.law for part in self.parts])
+        return np.asarray(self.shares @ (inside - gradient @ f + self.moves @ gradient))
+
+    def changes_below(self, places: Floats, f: Floats) -> Floats:
+        """Return by how much the shares at or below places change: one row per case."""
+        sums = sums_at_edges(np.vstack([f, self.moves]).T)
+        own, *moved = interpolated(sums, places * f.size).T
+        changes = [part.below(places) - own + move for part, move in zip(self.parts, moved, strict=True)]
+        return np.asarray(self.shares @ np.reshape(changes, (len(self.parts), places.size)))
+
+
+def asked_places(functional: Functional) -> tuple[float, ...]:
+    """Return the ends of what a number is the share of; people who hold just these count."""
+    if isinstance(functional, Cdf):
+        return (functional.x,)
+    return (functional.low, functional.high) if isinstance(functional, Range) else ()
+
+
+def parts_beside(fit: Fit, round_places: Sequence[float]) -> tuple[Part, ...]:
+    """Return the parts that a fit has not got, with heaps at some round places."""
+    size = fit.f.size
+    last = size - 1
+    found = []
+    for place in (*round_places, 0.0, 1.0):
+        bucket = min(int(place * size + CLOSE), last)
+        if bucket not in fit.single:
+            found.append(Part(np.eye(size)[bucket], SHARES if 0 < place < 1 else SHARES_AT_END, place))
+    if max(fit.f[0], fit.f[last]) > MANY:
+        law = np.exp(-FALLING * (np.arange(size) + 0.5) / size)
+        found.append(Part(law / law.sum(), SHARES))
+    return tuple(found)
+
+
+def no_cases(size: int) -> Cases:
+    """Return the one case that there is without any part."""
+    return Cases((), np.zeros((1, 0)), np.ones(1), np.zeros((0, size)))
+
+
+def cases_beside(reports: Reports, fit: Fit, parts: tuple[Part, ...]) -> Cases:
+    """Return how many people may be in parts that a fit has not got: none, one, or both that are asked about."""
+    if not parts:
+        return no_cases(fit.f.size)
+    slope, information, moves = reports.mixed(fit, np.array([part.law for part in parts]))
+    asked = [i for i, part in enumerate(parts) if part.place is not None and 0 < part.place < 1]
+    together = [(), *((i,) for i in range(len(parts))), *([tuple(asked)] if len(asked) == 2 else [])]
+    rows, scores = [], []
+    for several in together:
+        choices = [parts[i].shares for i in several]
+        for shares in product(*choices):
+            if sum(shares) > ALL:
+                continue
+            row = np.zeros(len(parts))
+            row[list(several)] = shares
+            rows.append(row)
+            before = -sum(math.log(len(choice)) for choice in choices)
+            gain = float(slope @ row - 0.5 * row @ information @ row)
+            scores.append(before + min(gain, 0.0))
+    chances = np.exp(np.array(scores) - max(scores))
+    chances /= chances.sum()
+    likely = chances > UNLIKELY
+    return Cases(parts, np.array(rows)[likely], chances[likely] / chances[likely].sum(), moves)
