@@ -7,7 +7,8 @@ smooth curve must not drive out a rough one that explains the reports nearly as 
 and scatter count from the beginning, while they are shown only once the reports ask for them.
 
 What is shown leans towards smooth curves, which makes its error small. An interval that leaned as well would miss rough
-truths on one side, so each normal law lies around `Fit.unshrunk`, which hardly leans.
+truths on one side, so each normal law lies around `Fit.unshrunk`, which hardly leans. And what an explanation has not
+got, it is sure of; so it is also read with parts of the crowd that reports may hide (`hidden`).
 """
 
 import math
