@@ -115,7 +115,9 @@ def parts_beside(fit: Fit, round_places: Sequence[float]) -> tuple[Part, ...]:
     for place in (*round_places, 0.0, 1.0):
         bucket = min(int(place * size + CLOSE), last)
         if bucket not in fit.single:
-            found.append(Part(np.eye(size)[bucket], SHARES if 0 < place < 1 else SHARES_AT_END, place))
+            law = np.zeros(size)
+            law[bucket] = 1.0
+            found.append(Part(law, SHARES if 0 < place < 1 else SHARES_AT_END, place))
     if max(fit.f[0], fit.f[last]) > MANY:
         law = np.exp(-FALLING * (np.arange(size) + 0.5) / size)
         found.append(Part(law / law.sum(), SHARES))
