@@ -444,8 +444,8 @@ class Reports:
         weighed = seen * (self.n / np.maximum(y, 1e-300))
         pulls, information = np.array([self.transposed @ row for row in weighed]), seen @ weighed.T
         if self.leaves is not None:
-            pulls = pulls + apart / self.leaves.variance(f)
-            information = information + (apart / self.leaves.variance(f)) @ apart.T
+            added = apart / self.leaves.variance(f)
+            pulls, information = pulls + added, information + added @ apart.T
         shared = _moved(f, pulls)
         follows = cho_solve((fit._factor, True), shared.T, check_finite=False).T
         return slope, information - shared @ follows.T, -_moved(f, follows)

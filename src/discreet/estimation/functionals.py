@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
-from discreet.estimation.within import CLOSE, Within
+from discreet.estimation.within import CLOSE, Within, bucket_at
 
 
 class Functional(Protocol):
@@ -109,7 +109,7 @@ class Cdf:
     def slack(self, f: Floats, within: Within, /) -> tuple[float, float]:
         """Return what a heap in the bucket of x may change."""
         _, less, more = within.below(self.x)
-        mass = float(f[min(int(self.x * f.size + CLOSE), f.size - 1)])
+        mass = float(f[bucket_at(self.x, f.size)])
         return mass * less, mass * more
 
 

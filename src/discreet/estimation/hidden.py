@@ -5,7 +5,7 @@ too, because errors are proportional to the density. So it is sure that there is
 no more than a bell around 40, and sure that everybody has nothing where most people have nothing. An interval must also
 hold what is true if there is such a part after all:
 
-* a heap at the very number that is asked about, if that is a round one: people ask about the numbers that they answer;
+* a heap at the very number that is asked about, if that is a round one: where people round, they heap;
 * a heap at either end of the domain;
 * people who are spread out, where a fit puts many into a heap at an end.
 
@@ -24,7 +24,7 @@ import numpy as np
 from discreet.arrays import Floats, sums_at_edges
 from discreet.estimation.density import Fit, Reports
 from discreet.estimation.functionals import Cdf, Functional, Range
-from discreet.estimation.within import CLOSE, interpolated
+from discreet.estimation.within import CLOSE, bucket_at, interpolated
 
 SHARES = (0.02, 0.06, 0.18, 0.5)
 """Shares of people that may be in a heap at a round number, or spread out."""
@@ -110,15 +110,14 @@ def asked_places(functional: Functional) -> tuple[float, ...]:
 def parts_beside(fit: Fit, round_places: Sequence[float]) -> tuple[Part, ...]:
     """Return the parts that a fit has not got, with heaps at some round places."""
     size = fit.f.size
-    last = size - 1
     found = []
     for place in (*round_places, 0.0, 1.0):
-        bucket = min(int(place * size + CLOSE), last)
+        bucket = int(bucket_at(place, size))
         if bucket not in fit.single:
             law = np.zeros(size)
             law[bucket] = 1.0
             found.append(Part(law, SHARES if 0 < place < 1 else SHARES_AT_END, place))
-    if max(fit.f[0], fit.f[last]) > MANY:
+    if max(fit.f[0], fit.f[-1]) > MANY:
         law = np.exp(-FALLING * (np.arange(size) + 0.5) / size)
         found.append(Part(law / law.sum(), SHARES))
     return tuple(found)

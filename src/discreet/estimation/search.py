@@ -277,8 +277,8 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         if start.score < search.best - WORSE:
             break
     search.beside()
-    places = [lattice.places for lattice in search.lattices]
-    return Explanations(search.found, reports.size, reports, np.unique(np.concatenate([*places, []])))
+    round_places = np.concatenate([np.empty(0), *(lattice.places for lattice in search.lattices)])
+    return Explanations(search.found, reports.size, reports, round_places)
 
 
 def _nested(lattice: Lattice, other: Lattice) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.arrays import Counts, Floats, sums_at_edges
 
@@ -113,7 +114,7 @@ class Within:
 
     def at(self, places: Floats) -> tuple[Counts, Floats, Floats, Floats]:
         """Return the bucket of each place, the share of it at or below there, and how much less or more that may be."""
-        bucket = np.clip((places * self.size + CLOSE).astype(np.int64), 0, self.size - 1)
+        bucket = bucket_at(places, self.size)
         even = np.clip(places * self.size - bucket, 0.0, 1.0)
         first, end = np.searchsorted(self.buckets, bucket), np.searchsorted(self.buckets, bucket, side="right")
         upto = np.clip(np.searchsorted(self.places, places + CLOSE, side="right"), first, end)
@@ -157,6 +158,17 @@ class Within:
         even = (middle - centre) ** 2 + 1.0 / (12.0 * self.size**2)
         everywhere = np.ones(self.places.size, dtype=np.bool_)
         return np.asarray(even * self._spread + self._summed(everywhere, (self.places - centre) ** 2))
+
+
+def bucket_at(places: npt.ArrayLike, size: int) -> Counts:
+    """Return the bucket that each place of [0, 1] lies in; an edge belongs to the bucket above it.
+
+    Examples
+    --------
+    >>> bucket_at([0.0, 0.5, 1.0], 4)
+    array([0, 2, 3])
+    """
+    return np.clip((np.asarray(places) * size + CLOSE).astype(np.int64), 0, size - 1)
 
 
 def larger_neighbour(f: Floats) -> Floats:
