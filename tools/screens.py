@@ -8,9 +8,9 @@ than the screen is said. With a second folder, a few are kept for the documentat
 colours. The collector's own pages: `python -m tests.service.pictures`.
 """
 
+import argparse
 import base64
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,6 +104,12 @@ def main(site: Path, report: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
-    if len(sys.argv) > 4:
-        keep(Path(sys.argv[3]), Path(sys.argv[4]))
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reader.add_argument("site", type=Path, help="the documentation that `make docs` built")
+    reader.add_argument("report", type=Path, help="the demo's report")
+    reader.add_argument("folder", type=Path, help="where all pictures go")
+    reader.add_argument("kept", type=Path, nargs="?", help="where those for the documentation go")
+    given = reader.parse_args()
+    main(given.site, given.report, given.folder)
+    if given.kept is not None:
+        keep(given.folder, given.kept)

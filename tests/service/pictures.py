@@ -5,9 +5,9 @@ where people answer in English, German and Arabic. What is wider than its screen
 folder, they are kept there for the documentation, with fewer colours.
 """
 
+import argparse
 import base64
 import datetime
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -311,6 +311,10 @@ def framed(camera: Camera, host: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
-    if len(sys.argv) > 2:
-        keep(Path(sys.argv[1]), Path(sys.argv[2]))
+    reader = argparse.ArgumentParser(description="Photograph the collector's pages: phone and desktop, light and dark.")
+    reader.add_argument("folder", type=Path, help="where all pictures go")
+    reader.add_argument("kept", type=Path, nargs="?", help="where those for the documentation go")
+    given = reader.parse_args()
+    main(given.folder)
+    if given.kept is not None:
+        keep(given.folder, given.kept)
