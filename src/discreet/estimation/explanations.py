@@ -26,7 +26,7 @@ from discreet.estimation.functionals import Functional, Quantile, crossing, firs
 from discreet.estimation.hidden import Cases, asked_places, cases_beside, no_cases, parts_beside
 from discreet.estimation.intervals import Bounds, needless
 from discreet.estimation.resampling import generator
-from discreet.estimation.within import CLOSE, Lattice, Within, interpolated, larger_neighbour
+from discreet.estimation.within import CLOSE, Lattice, Within, between_edges, interpolated, larger_neighbour
 
 DOUBT = 4.0
 """Nats that a lattice or scatter must gain before it is shown; in intervals it counts from the beginning."""
@@ -40,6 +40,8 @@ SEEN = 3.0
 """People expected in a bucket from which on it is not empty; with fewer, 1 in 20 crowds would have nobody there."""
 SAME = 1e-7
 """A number asked about that is this near to a round one, as a part of the domain, is that."""
+HALVINGS = 12
+"""How often a bracket of a quantile is halved before a straight line finds the rest."""
 WINDOWS = (64, 16, 4)
 """Parts of the domain that are the windows around a bucket."""
 
@@ -199,24 +201,26 @@ class Explanations:
         return self._known_cases[key]
 
     @cached_property
-    def _cumulative(self) -> list[tuple[Floats, Floats]]:
-        """Per explanation: cumulative shares at the edges, and one row each of B with BBᵀ their covariance."""
+    def _cumulative(self) -> tuple[Floats, Floats]:
+        """Cumulative shares at the edges, one row per explanation, and their covariances, one matrix each."""
         fits = {id(one.fit): one.fit for one in self.allowed}
-        sums = {key: (sums_at_edges(fit.unshrunk), sums_at_edges(fit.half.T)) for key, fit in fits.items()}
-        return [sums[id(one.fit)] for one in self.allowed]
+        halves = {key: sums_at_edges(fit.half.T) for key, fit in fits.items()}
+        covariances = {key: half @ half.T for key, half in halves.items()}
+        sums = np.array([sums_at_edges(one.fit.unshrunk) for one in self.allowed])
+        return sums, np.array([covariances[id(one.fit)] for one in self.allowed])
 
     def _between(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
         """Return the shares from places to other places, in buckets, and their errors: a row per explanation."""
-        values, errors = [], []
-        for sums, half in self._cumulative:
-            values.append(interpolated(sums, ends) - interpolated(sums, starts))
-            errors.append(np.linalg.norm(interpolated(half, ends) - interpolated(half, starts), axis=1))
-        return np.array(values), np.array(errors)
+        sums, covariances = self._cumulative
+        values = interpolated(sums.T, ends) - interpolated(sums.T, starts)
+        pairs = ((ends, ends, 1.0), (starts, starts, 1.0), (starts, ends, -2.0))
+        variances = sum(factor * between_edges(covariances, x, y) for x, y, factor in pairs)
+        return np.asarray(values.T), np.sqrt(np.maximum(variances, 0.0))
 
     def _shares_below(self, places: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the intervals of the shares at or below some places."""
         weights, lows, highs, errors = [], [], [], []
-        for one, weight, (sums, half) in zip(self.allowed, self.weights, self._cumulative, strict=True):
+        for one, weight, sums, covariance in zip(self.allowed, self.weights, *self._cumulative, strict=True):
             bucket, share, less, more = one.within.at(places)
             cases = self._cases(one)
             mass = one.fit.f[bucket]
@@ -224,7 +228,7 @@ class Explanations:
             weights.append(weight * cases.chances)
             lows.append(values - less * mass)
             highs.append(values + more * mass)
-            error = np.linalg.norm(interpolated(half, bucket + share), axis=1)
+            error = np.sqrt(np.maximum(between_edges(covariance, bucket + share, bucket + share), 0.0))
             errors.append(np.broadcast_to(error, values.shape))
         low, high = np.concatenate(lows), np.concatenate(highs)
         return _ends(np.concatenate(weights), low, high, np.concatenate(errors), level)
@@ -312,7 +316,7 @@ def _ends(weights: Floats, low: Floats, high: Floats, errors: Floats, level: flo
     Where low and high differ, the number may be anything between them, and the interval holds it with this level
     wherever it is: it cannot be missed on both sides, so each end is a little nearer (`needless`).
     """
-    from scipy.special import ndtr
+    from scipy.special import ndtr, ndtri
 
     weights = weights.reshape(-1, *[1] * (errors.ndim - 1))
     spread = np.maximum(errors, 1e-12)
@@ -322,12 +326,18 @@ def _ends(weights: Floats, low: Floats, high: Floats, errors: Floats, level: flo
         low, high = low + nearer, high - nearer
 
     def reached(centres: Floats, share: float) -> Floats:
-        a, b = (centres - 8 * spread).min(axis=0), (centres + 8 * spread).max(axis=0)
-        for _ in range(30):
+        def below(x: Floats) -> Floats:
+            return np.asarray((weights * ndtr((x - centres) / spread)).sum(axis=0))
+
+        own = centres + ndtri(share) * spread  # the quantile of a mixture lies between those of its parts
+        a, b = own.min(axis=0), own.max(axis=0)
+        for _ in range(HALVINGS):
             middle = 0.5 * (a + b)
-            below = (weights * ndtr((middle - centres) / spread)).sum(axis=0) < share
-            a, b = np.where(below, middle, a), np.where(below, b, middle)
-        return np.asarray(0.5 * (a + b))
+            is_below = below(middle) < share
+            a, b = np.where(is_below, middle, a), np.where(is_below, b, middle)
+        lower, upper = below(a), below(b)
+        rise = np.maximum(upper - lower, 1e-300)
+        return np.asarray(a + np.clip((share - lower) / rise, 0.0, 1.0) * (b - a))
 
     return reached(low, 0.5 - 0.5 * level), reached(high, 0.5 + 0.5 * level)
 
