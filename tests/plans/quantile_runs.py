@@ -22,9 +22,8 @@ from discreet.plans.quantile.search import (
     SPREAD,
     STRAIGHT,
     SURE,
-    SURER,
-    WARY,
     Asked,
+    Chances,
     at_heap,
     first_thresholds,
 )
@@ -257,9 +256,11 @@ class Collections:
         columns = (column[run, kept] for column in (self.x, self.shares, self.variances))
         return Asked(*columns, people=None, influence=None)
 
-    def interval(self, i, level=0.95, wary=WARY):
+    def interval(self, i, level=0.95, heaped=True):
         """Return the interval of a quantile in each run."""
-        deviations = NormalDist().inv_cdf(0.5 + level / 2)
-        ends = self.outer(i, deviations, wary), self.outer(i, SURER * deviations, STRAIGHT)
-        low, high = np.maximum(ends[0][0], ends[1][0]), np.minimum(ends[0][1], ends[1][1])
-        return low + 1, np.maximum(high, low + 1)
+        windows = zip(self.start[i].tolist(), self.end[i].tolist(), strict=True)
+        found = [
+            Chances.of(self.grid, self.qs[i], self.asked_of(run), window, heaped).interval(self.grid, level)
+            for run, window in enumerate(windows)
+        ]
+        return np.transpose(found)

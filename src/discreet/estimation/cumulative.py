@@ -55,8 +55,7 @@ def fit_cumulative(places: Floats, shares: Floats, variances: Floats, at: Floats
     places, at = (places - start) / width, (at - start) / width
     middle = places @ (1 / variances) / (1 / variances).sum()
     trend, wanted = (np.stack([np.ones_like(u), u - middle], 1) for u in (places, at))
-    rise = float(shares[-1] - shares[0]) / max(float(places[-1] - places[0]), 1e-9)
-    slope = max(rise, 2 * math.sqrt(float(variances.min())), 1e-6)
+    slope = rise_of(places, shares, variances)
     own, cross = slope * np.minimum.outer(places, places), slope * np.minimum.outer(places, at)
     bend, bend_at = (BEND * slope * np.square(u - middle) for u in (places, at))
     rough = ROUGHNESS[:, None, None]
@@ -78,6 +77,18 @@ def fit_cumulative(places: Floats, shares: Floats, variances: Floats, at: Floats
     mean = weights @ means
     deviation = np.sqrt(weights @ (variance + np.square(means - mean)))
     return Fitted(mean, deviation, float(weights @ ROUGHNESS))
+
+
+def rise_of(places: Floats, shares: Floats, variances: Floats) -> float:
+    """Return how steeply shares rise from the first place to the last; at least what chance makes of no rise.
+
+    Examples
+    --------
+    >>> rise_of(np.array([0.0, 0.5]), np.array([0.2, 0.4]), np.full(2, 1e-4))
+    0.4
+    """
+    rise = float(shares[-1] - shares[0]) / max(float(places[-1] - places[0]), 1e-9)
+    return max(rise, 2 * math.sqrt(float(variances.min())), 1e-6)
 
 
 def isotonic(values: Floats, weights: Floats) -> Floats:

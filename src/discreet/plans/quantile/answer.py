@@ -1,4 +1,4 @@
-"""Answers of quantiles: a number between two thresholds that were asked, or several such numbers."""
+"""Answers of quantiles: a multiple of a step with its interval, or several such numbers."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +11,7 @@ from discreet.text import format_number
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class QuantileAnswer(NumberAnswer):
-    """A quantile; its interval is not symmetric, because its ends are thresholds that were asked.
+    """A quantile; its interval is not symmetric, because it allows for heaps at round numbers on either side.
 
     Attributes
     ----------

@@ -137,6 +137,31 @@ class Grid:
                     return found
         return near
 
+    def multiples(self, least: float, most: float) -> list[int]:
+        """Return the round numbers to which people may round, in steps, between two numbers of steps.
+
+        Examples
+        --------
+        >>> Grid(Interval(0, 100_000), 100).multiples(2, 60)
+        [2, 5, 10, 20, 50]
+        """
+        ends = [_EXACT.multiply(self._unit, Decimal(end)) for end in (least, most)]
+        powers = range(ends[0].adjusted(), ends[1].adjusted() + 1)
+        units = [Decimal(digit).scaleb(power) for power in powers for digit in (1, 2, 5)]
+        return [int(unit / self._unit) for unit in units if ends[0] <= unit <= ends[1] and not unit % self._unit]
+
+    def multiple_below(self, positions: Any, multiple: int) -> Counts:
+        """Return the last position at or below each whose value is a multiple of so many steps; -1 if there is none.
+
+        Examples
+        --------
+        >>> Grid(Interval(0, 100), 1).multiple_below([0, 9, 10, 11], 10)
+        array([ 0,  0, 10, 10])
+        """
+        positions = np.asarray(positions, dtype=np.int64)
+        below = np.floor_divide(positions + self._first, multiple) * multiple - self._first
+        return np.asarray(np.maximum(below, -1), dtype=np.int64)
+
     # -- the scale ----------------------------------------------------------------------------------------
 
     @cached_property

@@ -8,8 +8,8 @@ every answer serves all of them.
 If everybody were asked at the true quantile the error in rank would be sqrt((q (1 - q) + e / (e - 1)^2) / n), with e =
 e^epsilon; symmetric randomised response is the best one-bit channel for any q, and more symbols do not help. The search
 comes within 0.9 to 1.4 times that, however wide the interval, and 2 to 4 times closer than a quantile that is read off
-`Distribution`. Its intervals are 3 to 6 times as wide as that error would allow, because they end at thresholds
-that were asked and are wary of heaps.
+`Distribution`. Its intervals are about twice as wide as that error would allow, because people may round
+(`discreet.estimation.stairs`); where they do, and coarsely, up to six times.
 """
 
 import math
@@ -29,7 +29,7 @@ from discreet.plans.options import as_interval, check_choice, check_whole, given
 from discreet.plans.quantile.answer import QuantileAnswer, QuantilesAnswer
 from discreet.plans.quantile.counts import stages_of
 from discreet.plans.quantile.grid import SCALES, Grid, natural_step
-from discreet.plans.quantile.search import WARY, Asked, Found, Search, next_thresholds, rank_error
+from discreet.plans.quantile.search import Asked, Found, Search, next_thresholds, rank_error
 
 METHOD = "threshold-search"
 DESIGNS: dict[int, tuple[tuple[float, ...], tuple[int, ...]]] = {
@@ -146,13 +146,13 @@ class _Search(Plan[A]):
         self._check_people(n, "the number of reports")
         stages = stages_of(self.grid, history)
         asked = stages[-1]
-        searches = [Search(self.grid, q, stages, wary=WARY if self.heaped else 1.0) for q in self.qs]
+        searches = [Search(self.grid, q, stages) for q in self.qs]
         found = [search.found() for search in searches]
         values = sorted(one.position for one in found)  # quantiles never decrease with q
         answers = []
         for q, search, one, position in zip(self.qs, searches, found, values, strict=True):
             heap = self._heap(asked, position)
-            ends = partial(_ends, search, position, self._told)
+            ends = partial(_ends, search, position, self._told, self.heaped)
             answers.append(
                 QuantileAnswer(
                     question=f"quantile {q:g}",
@@ -183,7 +183,7 @@ class _Search(Plan[A]):
     def _assumed(self, n: int, heap: dict[str, Any] | None) -> tuple[str, ...]:
         said = [
             f"values outside {self.domain} count as its nearest end",
-            f"the answer is a multiple of {self.step:g}, and the ends of its interval are thresholds that were asked",
+            f"the answer and the ends of its interval are multiples of {self.step:g}",
             "people are a random sample of the population, and each round asks a random part of them",
         ]
         if heap is not None and heap["interval"][0] > NEARLY_ALL:
@@ -355,11 +355,11 @@ def check_quantile(q: object) -> None:
         raise DiscreetError(f"q must be a number between 0 and 1, such as 0.5 for the median, not {q!r}")
 
 
-def _ends(search: Search, position: int, told: bool, level: float) -> tuple[float, float]:
+def _ends(search: Search, position: int, told: bool, heaped: bool, level: float) -> tuple[float, float]:
     """Return the interval of a quantile that was found at a position.
 
     If nobody told the step, values may lie between its multiples: above the last threshold, not only at the next one.
     """
-    low, high = search.interval(level)
+    low, high = search.interval(level, heaped)
     low = low if told else max(low - 1, 0)
     return search.grid.value(min(low, position)), search.grid.value(max(high, position))

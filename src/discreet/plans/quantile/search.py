@@ -12,8 +12,8 @@ asked and answered.
    them even in the window: further out than the fit's own doubt, which is free where F is straight, safe where the fit
    is wrong, and where the ends of the interval will be.
 3. The answer is where the isotonic fit crosses q; if a heap lies there, the roundest value between the thresholds next
-   to it. The ends of its interval are thresholds that were asked, since between two of them there may be a heap, and
-   the fit behind them is wary of heaps; a nearly straight fit counts if it is 2.3 times as sure.
+   to it. Its interval allows for everything that F may be: smooth, rough, or stairs of people who round
+   (`discreet.estimation.stairs`); each end goes on to a round number that is near.
 """
 
 import math
@@ -23,8 +23,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from discreet.arrays import Counts, Floats
+from discreet.arrays import AnyArray, Counts, Floats
 from discreet.estimation.cumulative import Fitted, fit_cumulative, isotonic
+from discreet.estimation.stairs import Stairs, possible_curves
 from discreet.plans.quantile.grid import Grid
 
 SURE = 3.5
@@ -43,10 +44,10 @@ LEAST_POINTS = 4
 """Thresholds on which a nearly straight line can lie by itself."""
 FEWEST_POINTS = 2
 """Thresholds on which a line can lie at all."""
-WARY = 2.0
-"""The same for intervals: heaps are likely unless the answers show none."""
-SURER = 2.3
-"""How many times as many standard errors of a nearly straight fit end an interval too, where a wary one is unsure."""
+MOST_STAIRS = 24
+"""Stairs in a window; if there are more, they are as good as a smooth curve."""
+NEAR_ROUND = 0.12
+"""Part of an interval by which an end goes on to a round number: just beyond it many people may be."""
 HEAP = 3.0
 """Standard errors by which a share of people between two thresholds is more than around them, so that it is a heap."""
 MOSTLY = 0.5
@@ -107,14 +108,12 @@ class Search:
         Between 0 and 1.
     stages : sequence of Asked
         What was asked up to each round; at least one threshold each.
-    wary : float
-        How likely rougher curves are beforehand when an interval is computed.
     sure : float
         Standard errors at which a threshold is left out of the window.
     """
 
-    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked], wary: float = WARY, sure: float = SURE) -> None:
-        self.grid, self.q, self.wary = grid, q, wary
+    def __init__(self, grid: Grid, q: float, stages: Sequence[Asked], sure: float = SURE) -> None:
+        self.grid, self.q = grid, q
         self.start, self.end = -1, grid.last
         for stage in stages:
             self.asked = stage
@@ -156,13 +155,8 @@ class Search:
         return start, int(above.min()) if above.size else self.end
 
     def _points(self, start: int, end: int) -> Counts:
-        """Return positions of a window at which the fit is looked at: all, or a few hundred spread on the scale."""
-        if end - start < FEW_POINTS:
-            return np.arange(start, end + 1)
-        ends = self.grid.place([start, end])
-        even = np.clip(self.grid.at(np.linspace(ends[0], ends[1], FEW_POINTS)), max(start, 0), end)
-        x = self.asked.positions
-        return np.unique(np.r_[start, even, x[(x >= start) & (x <= end)], end])
+        """Return positions of a window at which the fit is looked at."""
+        return spread_positions(self.grid, start, end, self.asked.positions)
 
     def thresholds(self, count: int) -> Counts:
         """Return the positions to ask next; all of the window if they are few."""
@@ -192,12 +186,73 @@ class Search:
         position = max(0, int(points[min(crossing, points.size - 1)]))
         return Found(at_heap(self.grid, self.asked, position), roughness)
 
-    def interval(self, level: float) -> tuple[int, int]:
-        """Return the interval of the quantile: from above the last threshold below it to the first that is not."""
-        deviations = NormalDist().inv_cdf(0.5 + level / 2)
-        ends = [self._outer(deviations, self.wary), self._outer(SURER * deviations, STRAIGHT)]
-        low, high = max(low for low, _ in ends), min(high for _, high in ends)
-        return low + 1, max(high, low + 1)
+    def interval(self, level: float, heaped: bool = True) -> tuple[int, int]:
+        """Return the interval of the quantile; unless ``heaped``, people do not round."""
+        chances = Chances.of(self.grid, self.q, self.asked, (self.start, self.end), heaped)
+        return chances.interval(self.grid, level)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """How likely it is that a quantile is at most some positions."""
+
+    positions: Counts
+    chances: Floats
+
+    @classmethod
+    def of(cls, grid: Grid, q: float, asked: Asked, window: tuple[int, int], heaped: bool) -> "Chances":
+        """Return the chances around a window, with one more threshold on either side: a window may be wrong, too."""
+        start, end = window
+        x = asked.positions
+        first, last = int(np.searchsorted(x, start)) - 1, int(np.searchsorted(x, end, side="right"))
+        start = int(x[first]) if first >= 0 else -1
+        end = int(x[last]) if last < x.size else grid.last
+        keep = slice(max(first, 0), last + 1)
+        x, shares, variances = x[keep], asked.shares[keep], asked.variances[keep]
+        multiples = grid.multiples(max(2, (end - start) / MOST_STAIRS), end - start) if heaped else []
+        edges = [_edges(grid, start, end, multiple) for multiple in multiples]
+        points = spread_positions(grid, start, end, np.concatenate([x, *edges]))
+        origin, width = grid.place(start), float(grid.place(end) - grid.place(start))
+
+        def placed(positions: AnyArray) -> Floats:
+            return (grid.place(positions) - origin) / width
+
+        def stairs(multiple: int) -> Stairs:
+            below = [grid.multiple_below(positions, multiple) for positions in (x, points)]
+            middle = [np.clip(positions + multiple / 2, -1, grid.last) for positions in below]
+            return Stairs(multiple / (end - start), *map(placed, (*below, *middle)))
+
+        all_stairs = [stairs(one) for one in multiples]
+        curves = possible_curves(placed(x), shares, variances, placed(points), all_stairs, heaped)
+        return cls(points, np.where(points < grid.last, curves.chances_above(q), 1.0))
+
+    def interval(self, grid: Grid, level: float) -> tuple[int, int]:
+        """Return the interval of the quantile. F never falls, so what is sure of a position is so of all beyond it."""
+        low = int(np.searchsorted(np.minimum.accumulate(self.chances[::-1])[::-1], 0.5 - level / 2, side="right"))
+        high = int(np.searchsorted(np.maximum.accumulate(self.chances), 0.5 + level / 2))
+        first = int(self.positions[low - 1]) + 1 if low else max(int(self.positions[0]), 0)
+        last = max(int(self.positions[min(high, self.positions.size - 1)]), first)
+        more = int(NEAR_ROUND * (last - first))
+        if more and first > 0:
+            first = grid.roundest(max(first - more, 0) - 1, first, first)
+        if more and last < grid.last:
+            last = grid.roundest(last - 1, min(last + more, grid.last), last)
+        return first, last
+
+
+def spread_positions(grid: Grid, start: int, end: int, also: Counts) -> Counts:
+    """Return all positions of a window; if it is wide a few hundred, spread on the scale, and some that are named."""
+    if end - start < FEW_POINTS:
+        return np.arange(start, end + 1)
+    ends = grid.place([start, end])
+    even = np.clip(grid.at(np.linspace(ends[0], ends[1], FEW_POINTS)), max(start, 0), end)
+    return np.unique(np.r_[start, even, also[(also >= start) & (also <= end)], end])
+
+
+def _edges(grid: Grid, start: int, end: int, multiple: int) -> Counts:
+    """Return the multiples of so many steps in a window, and the positions just below them."""
+    found = np.arange(int(grid.multiple_below(start, multiple)), end + 1, multiple)
+    return np.concatenate([found - 1, found])
 
 
 def at_heap(grid: Grid, asked: Asked, position: int) -> int:
