@@ -307,6 +307,32 @@ def test_the_estimate_is_usable():
 
 
 @pytest.mark.needs("scipy")
+def test_bars_are_as_many_as_the_reports_can_tell_apart():
+    values = people(20_000)
+    sizes = []
+    for n, epsilon in ((500, 1), (20_000, 2), (1_000_000, 4)):
+        answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=epsilon), values, seed=3, people=n)
+        edges, shown, low, high = answer.bars()
+        assert edges.size == shown.size + 1
+        assert shown.sum() == pytest.approx(1)
+        assert ((low <= shown) & (shown <= high)).all()
+        if shown.size > 8:
+            assert (high - low).sum() / 2 <= 0.25
+        if shown.size < 64:
+            finer = answer.coarse(2 * shown.size)
+            assert (finer[3] - finer[2]).sum() / 2 > 0.25
+        sizes.append(shown.size)
+    assert sizes == sorted(sizes)
+    assert (sizes[0], sizes[-1]) == (8, 64)
+
+
+@pytest.mark.parametrize(("bins", "bars"), [(2, 2), (7, 7), (13, 13), (24, 8), (27, 3), (48, 8), (100, 5), (256, 8)])
+def test_bars_divide_the_buckets_evenly(bins, bars):
+    plan = dc.Distribution(DOMAIN, epsilon=0.5, bins=bins, method="hh")
+    assert dc.simulate(plan, people(300), seed=1).bars()[1].size == bars
+
+
+@pytest.mark.needs("scipy")
 def test_numbers_have_intervals_of_any_level():
     answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64), people(5000), seed=2)
     for number in (answer.mean, answer.median, answer.cdf(40)):

@@ -58,14 +58,15 @@ def test_the_table_has_the_categories_that_are_not_drawn():
 
 
 @pytest.mark.needs("scipy")
-def test_each_step_of_a_distribution_says_its_share():
+@pytest.mark.parametrize(("people", "bars"), [(3000, 8), (1_000_000, 48)])
+def test_each_bar_of_a_distribution_says_its_share(people, bars):
     plan = dc.Distribution(dc.Interval(0, 96), 2.0, bins=48)
-    answer = dc.simulate(plan, np.linspace(0, 96, 3000), seed=1)
+    answer = dc.simulate(plan, np.linspace(0, 96, 3000), seed=1, people=people)
     found = shown(answer, plan)
     said, (steps, summary) = tips(found["chart"]), found["tables"]
-    assert len(said) == len(steps["rows"]) == 48
+    assert len(said) == len(steps["rows"]) == bars
     assert all(one.startswith(f"{row[0]}: {row[1]}") for one, row in zip(said, steps["rows"], strict=True))
-    assert numbers(found["levels"][-1])[0] / 100 >= answer.bands["probabilities"].max()
+    assert numbers(found["levels"][-1])[0] / 100 >= answer.bars()[3].max()
     assert [row[0] for row in summary["rows"]] == [*(one["name"] for one in found["summary"]), "variance"]
     assert found["ticks"] == ["0", "24", "48", "72", "96"]
 

@@ -70,7 +70,7 @@ def wage_distribution(demo: Demo) -> Section:
         "method": answer.method,
         "numbers": [number.to_dict() | {"truth": truth} for _, truth, number in read],
     }
-    caption = "Distribution of wages: estimate with the 95 % interval of each bucket, beside the truth."
+    caption = "Distribution of wages: estimate with the 95 % interval of each bar, beside the truth."
     demo.picture(
         section,
         caption,

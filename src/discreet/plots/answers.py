@@ -56,10 +56,14 @@ class WithInterval(Asked, Protocol):
 
 
 class WithBuckets(Asked, Protocol):
-    """What `distribution` reads: edges, probabilities and both ends of their intervals, of at most ``most`` buckets."""
+    """What `distribution` reads: edges, probabilities and both ends of their intervals, of at most ``most`` buckets.
+
+    `bars` are as many as the reports can tell apart.
+    """
 
     @property
     def bins(self) -> int: ...
+    def bars(self) -> tuple[Any, Any, Any, Any]: ...
     def coarse(self, most: int) -> tuple[Any, Any, Any, Any]: ...
 
 
@@ -134,11 +138,11 @@ def distribution(
     truth: npt.ArrayLike | None = None,
     *,
     what: str = "",
-    cells: int = 64,
+    cells: int | None = None,
     upto: float | None = None,
     ax: "Axes | None" = None,
 ) -> "Figure":
-    """Plot a distribution as a histogram with the interval of each bucket and, if known, the truth.
+    """Plot a distribution as a histogram with the interval of each bar and, if known, the truth.
 
     Parameters
     ----------
@@ -148,8 +152,8 @@ def distribution(
         The people's values, or the true probability of each bucket.
     what : str
         What the numbers are, with their unit.
-    cells : int
-        The most buckets to show; finer ones are merged.
+    cells : int, optional
+        The most bars to show; unless given, as many as the reports can tell apart.
     upto : float, optional
         Where the axis ends, if few people lie beyond; how many is said below it.
     ax : matplotlib.axes.Axes, optional
@@ -166,7 +170,7 @@ def distribution(
     >>> dc.plots.distribution(dc.simulate(plan, [2.0, 3.0, 4.0] * 500, seed=1))
     <Figure size ...>
     """
-    edges, shown, low, high = answer.coarse(cells)
+    edges, shown, low, high = answer.bars() if cells is None else answer.coarse(cells)
     figure, axes = canvas(height=3.0, legend_rows=2 if truth is not None else 1, ax=ax)
 
     def steps(heights: Any) -> Any:
@@ -175,7 +179,7 @@ def distribution(
     if (high > low).any():  # a method may have no intervals
         axes.fill_between(
             edges, steps(low), steps(high), step="post", color=BLUE, alpha=0.22, linewidth=0,
-            label=f"{answer.level:.0%} interval of each bucket",
+            label=f"{answer.level:.0%} interval of each bar",
         )  # fmt: skip
     axes.step(edges, steps(shown), where="post", color=BLUE, linewidth=1.6, label=f"estimate, {answer.method}")
     if truth is not None:

@@ -21,8 +21,6 @@ MOST_LISTED = 1000
 """How many rows a table on the page has; the export has all."""
 _FEW = 12
 """Up to this many categories keep their order; more are sorted by frequency."""
-_STEPS = 48
-"""How many steps the chart of a distribution has."""
 
 
 def shown(answer: Answer, plan: Plan | None = None) -> dict[str, Any]:
@@ -139,14 +137,14 @@ def _inside(one: NumberAnswer) -> str:
 
 @drawn.register
 def _(answer: DistributionAnswer, plan: Plan | None = None) -> dict[str, Any]:
-    edges, heights, low, high = answer.coarse(_STEPS)
+    edges, heights, low, high = answer.bars()
     widths = np.diff(edges) / np.diff(edges).mean()  # heights are densities where buckets have different widths
     tall, lower, upper = ((values / widths).tolist() for values in (heights, low, high))
     levels = charts.steps(max(*tall, *upper), 4)
     width, scale = answer.domain.width, (answer.domain.low, answer.domain.high)
     rows = [
         [
-            f"{charts.number(edges[i], width / _STEPS)} to {charts.number(edges[i + 1], width / _STEPS)}",
+            f"{charts.number(edges[i], width / len(heights))} to {charts.number(edges[i + 1], width / len(heights))}",
             *(charts.percent(values[i]) for values in (heights, low, high)),
         ]
         for i in range(len(heights))

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Floats
 from discreet.plans.answers import Answer, NumberAnswer
+from discreet.plans.distribution.answer import BARS
 from discreet_benchmarks.honesty.columns import Column, Labels
 
 Claim = tuple[Any, Any]
@@ -32,7 +33,8 @@ class Target:
         Returns the number from a histogram alone, for methods whose intervals are not wanted.
     is_edge : bool
         Whether an interval may always hold the truth: it is an end of what is possible, such as a share of 0; it is a
-        quantile that is a heap; or only a bucket can be known, because a heap lies in the bucket where a range ends.
+        quantile that is a heap; only a bucket can be known, because a heap lies in the bucket where a range ends; or it
+        is a single bucket, whose interval must hold for scattered columns as for smooth ones.
     """
 
     name: str
@@ -162,10 +164,28 @@ def distribution_targets(column: Column, bins: int) -> list[Target]:
     ]
     if column.heap is not None:
         targets.append(cdf("cdf at the heap", column.heap))
+    targets.append(_bars(f))
     for name, is_in in (("occupied bins", f > 0), ("empty bins", f == 0)):
         if is_in.any():
             targets.append(_bins(name, f, is_in))
     return targets
+
+
+def _bars(f: Floats) -> Target:
+    """Return the target of all bars in which somebody is; how many there are depends on the reports."""
+    truth = f.reshape(BARS[0], -1).sum(axis=1)
+    is_in = truth > 0
+
+    def claim(answer: Any) -> Claim:
+        _, *claimed = answer.bars()
+        bars = claimed[0].size
+        # As many numbers in every survey: each bar stands for its parts, which are as far from the truth as it is.
+        wrong = [np.repeat(part - f.reshape(bars, -1).sum(axis=1), BARS[0] // bars) for part in claimed]
+        value, low, high = (truth[is_in] + part[is_in] for part in wrong)
+        return value, np.column_stack([low, high])
+
+    untold = np.full(int(is_in.sum()), np.nan)  # a peer has no bars of its own
+    return Target("bars", truth[is_in], claim, truth[is_in], None, lambda g: untold)
 
 
 def _bins(name: str, f: Floats, is_in: AnyArray) -> Target:
@@ -174,7 +194,7 @@ def _bins(name: str, f: Floats, is_in: AnyArray) -> Target:
         return answer.value[is_in], None if interval is None else interval[is_in]
 
     truth = f[is_in]
-    return Target(name, truth, claim, truth, None, lambda g: g[is_in], is_edge=not truth.any())
+    return Target(name, truth, claim, truth, None, lambda g: g[is_in], is_edge=True)
 
 
 def frequency_targets(column: Labels) -> list[Target]:

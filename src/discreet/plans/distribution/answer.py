@@ -33,6 +33,10 @@ TOGETHER = (
 )
 EACH_ALONE = "each interval holds for its own number, not for all of them together"
 SHOWN_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+BARS = (64, 32, 16, 8)
+"""How many bars a distribution may be shown in; the fewest are shown however little is known of each."""
+TOLD = 0.25
+"""Bars can be told apart if their intervals, half of each, add up to at most this share of the people."""
 FEWER = 0.8
 """A search for one quantile is named if it needs fewer people than this part of those who were asked."""
 
@@ -75,7 +79,11 @@ class DistributionAnswer(Answer):
 
     @property
     def interval(self) -> Floats:
-        """One row (low, high) per bucket."""
+        """One row (low, high) per bucket.
+
+        Buckets may be finer than what reports can tell apart: a smooth distribution looks like one of whole numbers,
+        which leaves two buckets of three empty. Their intervals hold for both, so they are wide; `bars` are not.
+        """
         return self.bands["probabilities"]
 
     @property
@@ -278,13 +286,32 @@ class DistributionAnswer(Answer):
         Without intervals, low and high are the probabilities.
         """
         cells = max(k for k in range(1, min(most, self.bins) + 1) if self.bins % k == 0)
-        cells = cells if cells > 8 else self.bins  # a prime number of buckets is shown as it is
+        cells = cells if 4 * cells > most else self.bins  # a prime number of buckets is shown as it is
         edges = np.arange(cells + 1) * (self.bins // cells)
         each = self.level if self.family == 1 else 1 - (1 - self.level) / cells
         shown = self.probabilities.reshape(cells, -1).sum(axis=1)
         if not self.has_intervals:
             return self.domain.edges(cells), shown, shown, shown
         return self.domain.edges(cells), shown, *self._band(edges[:-1], edges[1:], each, small=True).T
+
+    def bars(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return (edges, probabilities, low, high) of as many bars as the reports can tell apart.
+
+        There are at most 64, 32, 16 or 8 of them, so many that the buckets can be divided evenly among them.
+
+        Examples
+        --------
+        >>> import discreet as dc
+        >>> plan = dc.Distribution(dc.Interval(0, 10), epsilon=1, method="hh")
+        >>> [dc.simulate(plan, [2.0, 3.0, 6.0], seed=1, people=n).bars()[1].size for n in (500, 5_000_000)]
+        [8, 64]
+        """
+        for most in BARS:
+            found = self.coarse(most)
+            _, _, low, high = found
+            if float((high - low).sum()) <= 2 * TOLD:
+                break
+        return found
 
     def rows(self) -> list[dict[str, float]]:
         """Return one row per bucket: from, to, probability and its band, cdf at its upper edge and its band."""
@@ -322,7 +349,7 @@ class DistributionAnswer(Answer):
         return [one.cells()[0] for one in self.summary()]
 
     def plot(self, truth: Any = None, *, ax: "Axes | None" = None) -> "Figure":
-        """Plot the histogram with the interval of each bucket; needs the extra ``plots``."""
+        """Plot the histogram in `bars` with the interval of each; needs the extra ``plots``."""
         from discreet import plots
 
         return plots.distribution(self, truth=truth, ax=ax)
