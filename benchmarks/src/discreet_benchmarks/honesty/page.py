@@ -56,10 +56,11 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         f"Aim: at least {SHARE_WITHIN:.0%} of all coverages between {low:.2f} and {high:.2f}, none below {LEAST:.2f}. "
         f"**{'Met' if verdict['is_met'] else 'Not met'}**: {verdict['within']} of {verdict['of']} are within, "
         f"{len(verdict['too_low'])} below {LEAST:.2f}, {verdict['too_high']} above {high:.2f}. A share of 0, a "
-        "quantile that is a heap, a number that asks on which side of a range's end a heap in the same bucket lies, and "
-        "single buckets (bins) may always be covered: no honest interval is so narrow that it sometimes misses them. Few "
-        "reports look the same whether everybody in three buckets is in one of them or spread over all, so the intervals "
-        "of single buckets hold for both; bars, as many as the reports can tell apart, are judged like everything else.",
+        "quantile that is a heap, a number that asks on which side of a range's end a heap in the same bucket lies, "
+        "and single buckets (bins) may always be covered: no honest interval is so narrow that it sometimes misses "
+        "them. Few reports look the same whether everybody in three buckets is in one of them or spread over all, so "
+        "the intervals of single buckets hold for both; bars, as many as the reports can tell apart, are judged like "
+        "everything else.",
         _summary("default methods", defaults, "all other methods", others),
         *([_outside(found)] if found["refused"] else []),
         _measured(rows),
