@@ -254,6 +254,14 @@ class Fit:
         inverse[np.triu_indices_from(inverse, 1)] = 0.0
         return _moved(self.around, inverse)
 
+    @property
+    def covariance(self) -> Floats:
+        """The posterior covariance of the buckets, to first order around the mode."""
+        from scipy.linalg.lapack import dpotri
+
+        lower = np.tril(dpotri(self._factor, lower=1)[0])
+        return _centred(lower + np.tril(lower, -1).T, self.around)
+
     def error(self, gradient: Floats) -> float:
         """Return the standard error of a number with this derivative with respect to each bucket."""
         from scipy.linalg import solve_triangular

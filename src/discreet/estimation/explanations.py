@@ -201,26 +201,25 @@ class Explanations:
         return self._known_cases[key]
 
     @cached_property
-    def _cumulative(self) -> tuple[Floats, Floats]:
-        """Cumulative shares at the edges, one row per explanation, and their covariances, one matrix each."""
+    def _cumulative(self) -> list[tuple[Floats, Floats]]:
+        """Per explanation: cumulative shares at the edges, and their covariance."""
         fits = {id(one.fit): one.fit for one in self.allowed}
-        halves = {key: sums_at_edges(fit.half.T) for key, fit in fits.items()}
-        covariances = {key: half @ half.T for key, half in halves.items()}
-        sums = np.array([sums_at_edges(one.fit.unshrunk) for one in self.allowed])
-        return sums, np.array([covariances[id(one.fit)] for one in self.allowed])
+        sums = {key: (sums_at_edges(fit.unshrunk), _summed(fit.covariance)) for key, fit in fits.items()}
+        return [sums[id(one.fit)] for one in self.allowed]
 
     def _between(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
         """Return the shares from places to other places, in buckets, and their errors: a row per explanation."""
-        sums, covariances = self._cumulative
-        values = interpolated(sums.T, ends) - interpolated(sums.T, starts)
-        pairs = ((ends, ends, 1.0), (starts, starts, 1.0), (starts, ends, -2.0))
-        variances = sum(factor * between_edges(covariances, x, y) for x, y, factor in pairs)
-        return np.asarray(values.T), np.sqrt(np.maximum(variances, 0.0))
+        values, variances = [], []
+        for sums, covariance in self._cumulative:
+            values.append(interpolated(sums, ends) - interpolated(sums, starts))
+            own = between_edges(covariance, ends, ends) + between_edges(covariance, starts, starts)
+            variances.append(own - 2 * between_edges(covariance, starts, ends))
+        return np.array(values), np.sqrt(np.maximum(variances, 0.0))
 
     def _shares_below(self, places: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the intervals of the shares at or below some places."""
         weights, lows, highs, errors = [], [], [], []
-        for one, weight, sums, covariance in zip(self.allowed, self.weights, *self._cumulative, strict=True):
+        for one, weight, (sums, covariance) in zip(self.allowed, self.weights, self._cumulative, strict=True):
             bucket, share, less, more = one.within.at(places)
             cases = self._cases(one)
             mass = one.fit.f[bucket]
@@ -308,6 +307,13 @@ class Explanations:
             noise = random.standard_normal((several, self.size))
             found.append(one.fit.unshrunk + noise @ one.fit.half)
         return np.concatenate(found)
+
+
+def _summed(covariance: Floats) -> Floats:
+    """Return the covariance of sums up to each edge between parts."""
+    sums = np.zeros((len(covariance) + 1, len(covariance) + 1))
+    np.cumsum(np.cumsum(covariance, axis=0), axis=1, out=sums[1:, 1:])
+    return sums
 
 
 def _ends(weights: Floats, low: Floats, high: Floats, errors: Floats, level: float) -> tuple[Floats, Floats]:

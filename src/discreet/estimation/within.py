@@ -198,16 +198,14 @@ def interpolated(sums: Floats, places: Floats) -> Floats:
 def between_edges(covariance: Floats, x: Floats, y: Floats) -> Floats:
     """Return the covariance of sums up to pairs of places, counted in buckets, from that of the sums at the edges.
 
-    Of several matrices one above the other, one row each.
-
     Examples
     --------
     >>> between_edges(np.array([[0.0, 0.0, 0.0], [0.0, 4.0, 2.0], [0.0, 2.0, 1.0]]), np.array([0.5]), np.array([1.5]))
     array([1.5])
     """
-    last = covariance.shape[-1] - 2
+    last = len(covariance) - 2
     i, j = (np.minimum(places.astype(np.int64), last) for places in (x, y))
     a, b = x - i, y - j
-    lower = (1 - b) * covariance[..., i, j] + b * covariance[..., i, j + 1]
-    upper = (1 - b) * covariance[..., i + 1, j] + b * covariance[..., i + 1, j + 1]
+    lower = (1 - b) * covariance[i, j] + b * covariance[i, j + 1]
+    upper = (1 - b) * covariance[i + 1, j] + b * covariance[i + 1, j + 1]
     return np.asarray((1 - a) * lower + a * upper)
