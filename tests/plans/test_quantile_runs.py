@@ -5,9 +5,10 @@ import pytest
 from tests.plans.quantile_runs import Collections
 
 import discreet as dc
+from discreet.estimation.stairs import Curves
 from discreet.plans.quantile.counts import RIDGE
 from discreet.plans.quantile.grid import Grid
-from discreet.plans.quantile.search import Asked, Search
+from discreet.plans.quantile.search import Asked, Search, rank_error
 
 EXPONENTIAL = np.sort(np.rint(-120 * np.log(1 - (np.arange(2000) + 0.5) / 2000)))
 
@@ -50,3 +51,26 @@ def test_one_run_of_many_is_a_search(q, epsilon, scale):
         chosen = search.thresholds(6)
         twin, parts = many.thresholds(0, 6)
         assert np.abs(chosen - twin[run][parts[run] > 0]).max() <= max(1, 0.02 * (search.end - search.start))
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.9, 1.1])
+@pytest.mark.parametrize(("heaped", "expected"), [(True, 1.87), (False, 1.565)])
+def test_intervals_a_tenth_narrower_or_wider_would_be_seen(monkeypatch, heaped, expected, factor):
+    """Widths in rank of a smooth curve, relative to those of everybody's being asked at the true quantile."""
+    chances = Curves.chances_above
+
+    def planted(self, q):
+        return chances(self._replace(deviations=factor * self.deviations), q)
+
+    monkeypatch.setattr(Curves, "chances_above", planted)
+
+    def share(values):
+        return 1 / (1 + np.exp((400_000 - values) / 150_000))
+
+    many = Collections(Grid(dc.Interval(0, 1_000_000), 1), [0.5], 1.0, share, runs=80, seed=5)
+    many.ask_first(16, 15_000)
+    for count, people in ((8, 20_000), (6, 25_000), (6, 40_000)):
+        many.ask_next(count, people)
+    low, high = many.interval(0, heaped=heaped)
+    width = np.mean(share(high) - share(low)) / (3.92 * rank_error(1.0, 0.5, 100_000))
+    assert bool(abs(width / expected - 1) < 0.04) is (factor == 1.0)
