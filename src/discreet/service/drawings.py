@@ -160,7 +160,7 @@ def _(answer: DistributionAnswer, plan: Plan | None = None) -> dict[str, Any]:
         "summary": summary,
         "variance": variance,
         "tables": [
-            table("Share of each step", ["Answers", "Share", "From", "To"], rows),
+            table("Share of each bar", ["Answers", "Share", "From", "To"], rows),
             _number_table([*summary, variance]),
         ],
     }
