@@ -26,7 +26,7 @@ def table() -> str:
         variance = (
             m.worst_case_variance if isinstance(m, Numeric) else m.mean_variance if isinstance(m, Oracle) else None
         )
-        shown = "–" if variance is None else f"{variance:.4g}"
+        shown = "–" if variance is None else f"{variance:.3g}"
         summary = entry.summary.replace("``", "`")
         key = (ORDER.index(entry.question), variance or 99, entry.name)
         rows.append((key, f"| `{entry.name}` | {entry.question} | {shown} | {m.average_bits:.3g} | {summary} |"))

@@ -69,13 +69,27 @@ COSTLY = {
 }  # fmt: skip
 
 
+def seconds(count):
+    """Return so many seconds of the machine that limits were set on, as processor time of this one.
+
+    Readers spend their time on calls and checks of types: half a million of these took 0.035 seconds there.
+    """
+
+    def is_number(x):
+        return isinstance(x, int) and len("1") == 1
+
+    start = time.process_time()
+    assert sum(1 for x in range(500_000) if is_number(x)) == 500_000
+    return count * max(1.0, (time.process_time() - start) / 0.035)
+
+
 @pytest.mark.parametrize("name", COSTLY)
 def test_every_document_is_judged_soon_and_in_little_memory(name):
     text = COSTLY[name]
     start = time.process_time()
     with pytest.raises(WireError):
         VerifiedRound.read(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < seconds(1)
     tracemalloc.start()
     with pytest.raises(WireError):
         VerifiedRound.read(text)
@@ -93,7 +107,7 @@ def test_the_most_that_is_verified_takes_less_than_a_second():
     text = json.dumps(documents)
     start = time.process_time()
     assert len(VerifiedRound.read(text).channels) == count
-    assert time.process_time() - start < 2  # of this machine while others test on it; 0.6 alone
+    assert time.process_time() - start < seconds(2)  # while others test on this machine; 0.6 alone
 
 
 def test_a_large_table_is_verified_soon():
@@ -101,7 +115,7 @@ def test_a_large_table_is_verified_soon():
     document = table.to_document()
     start = time.process_time()
     assert dc.Mechanism.from_document(document).certificate == table.certificate
-    assert (time.process_time() - start) / cells(document) * MAX_CELLS < 2
+    assert (time.process_time() - start) / cells(document) * MAX_CELLS < seconds(2)
 
 
 @pytest.mark.parametrize(
