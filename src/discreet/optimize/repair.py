@@ -20,6 +20,7 @@ Both raise ArithmeticError rather than return a table that is not sound.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
@@ -31,6 +32,8 @@ from discreet.privacy.exact import TOTAL, exp_below
 
 LARGEST_BIAS = Fraction(1, 10**12)
 """Largest bias of a sound table."""
+Transfers = tuple[int, int, int, int, int, int]
+"""Two ways to move units, each with what one unit adds to the mean, and from which output to which."""
 ATTEMPTS = 2000
 """Pairs of transfers tried to make a mean exact; for short dyadic values one of the first succeeds, otherwise none."""
 
@@ -161,9 +164,17 @@ def _settle(row: Counts, numbers: list[int], goal: int, floors: Counts, caps: Co
     pairs = [(numbers[b] - numbers[a], a, b) for a in order for b in order if numbers[b] > numbers[a]]
     pairs.sort(reverse=True)
     rest = _nearer(row, rest, pairs, floors, caps)
-    pairs.sort(key=lambda pair: -min(room[pair[1]], room[pair[2]]))
-    tried = ((*pair, *other) for size, pair in enumerate(pairs) for other in pairs[:size])
-    for large, a, b, small, c, d in islice(tried, ATTEMPTS):
+    # First those with most room; then those of least difference, which move fewest units: a row may have little room.
+    for rank in (lambda pair: -min(room[pair[1]], room[pair[2]]), lambda pair: pair[0]):
+        pairs.sort(key=rank)
+        tried = ((*pair, *other) for size, pair in enumerate(pairs) for other in pairs[:size])
+        if _exact(row, rest, islice(tried, ATTEMPTS), floors, caps):
+            return
+
+
+def _exact(row: Counts, rest: int, tried: Iterable[Transfers], floors: Counts, caps: Counts) -> bool:
+    """Make the mean of a row exact by two transfers, if any two of those that are tried can."""
+    for large, a, b, small, c, d in tried:
         divisor = math.gcd(large, small)
         if rest % divisor or large // divisor > 2**30:
             continue
@@ -177,7 +188,8 @@ def _settle(row: Counts, numbers: list[int], goal: int, floors: Counts, caps: Co
             moved[sink] += amount
         if (moved >= floors).all() and (moved <= caps).all():
             row[:] = moved
-            return
+            return True
+    return False
 
 
 def _nearer(row: Counts, rest: int, pairs: list[tuple[int, int, int]], floors: Counts, caps: Counts) -> int:
