@@ -22,6 +22,7 @@ from discreet.plans.quantile.search import (
     SPREAD,
     STRAIGHT,
     SURE,
+    WARY,
     Asked,
     Chances,
     at_heap,
@@ -260,7 +261,9 @@ class Collections:
         """Return the interval of a quantile in each run."""
         windows = zip(self.start[i].tolist(), self.end[i].tolist(), strict=True)
         found = [
-            Chances.of(self.grid, self.qs[i], self.asked_of(run), window, heaped).interval(self.grid, level)
-            for run, window in enumerate(windows)
+            Chances.of(self.grid, self.qs[i], self.asked_of(run), window, heaped) for run, window in enumerate(windows)
         ]
-        return np.transpose(found)
+        first, last = np.transpose([one.interval(self.grid, level) for one in found])
+        low, high = self.outer(i, NormalDist().inv_cdf(0.5 + level / 2), WARY)
+        has_heaps = np.array([one.has_heaps for one in found])
+        return np.where(has_heaps, np.minimum(first, low + 1), first), np.where(has_heaps, np.maximum(last, high), last)

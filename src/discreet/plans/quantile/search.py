@@ -25,7 +25,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, Counts, Floats
 from discreet.estimation.cumulative import Fitted, fit_cumulative, isotonic
-from discreet.estimation.stairs import Stairs, possible_curves
+from discreet.estimation.stairs import SMOOTH, Stairs, possible_curves
 from discreet.plans.quantile.grid import Grid
 
 SURE = 3.5
@@ -46,6 +46,10 @@ FEWEST_POINTS = 2
 """Thresholds on which a line can lie at all."""
 MOST_STAIRS = 24
 """Stairs in a window; if there are more, they are as good as a smooth curve."""
+WARY = 2.0
+"""How likely rougher curves are where answers speak against a smooth one."""
+UNLIKELY = 0.5
+"""Answers speak against a smooth curve if it is less likely than this part of what it was beforehand."""
 NEAR_ROUND = 0.12
 """Part of an interval by which an end goes on to a round number: just beyond it many people may be."""
 HEAP = 3.0
@@ -189,15 +193,30 @@ class Search:
     def interval(self, level: float, heaped: bool = True) -> tuple[int, int]:
         """Return the interval of the quantile; unless ``heaped``, people do not round."""
         chances = Chances.of(self.grid, self.q, self.asked, (self.start, self.end), heaped)
-        return chances.interval(self.grid, level)
+        first, last = chances.interval(self.grid, level)
+        if chances.has_heaps:
+            low, high = self._outer(NormalDist().inv_cdf(0.5 + level / 2), WARY)
+            first, last = min(first, low + 1), max(last, high)
+        return first, last
 
 
 @dataclass(frozen=True)
 class Chances:
-    """How likely it is that a quantile is at most some positions."""
+    """How likely it is that a quantile is at most some positions.
+
+    Attributes
+    ----------
+    asked : numpy.ndarray
+        Positions that were asked.
+    has_heaps : bool
+        Whether the answers speak against a smooth curve. Between two thresholds there may then be a heap of any
+        size, at any place, so that the interval ends at thresholds.
+    """
 
     positions: Counts
     chances: Floats
+    asked: Counts
+    has_heaps: bool
 
     @classmethod
     def of(cls, grid: Grid, q: float, asked: Asked, window: tuple[int, int], heaped: bool) -> "Chances":
@@ -224,7 +243,8 @@ class Chances:
 
         all_stairs = [stairs(one) for one in multiples]
         curves = possible_curves(placed(x), shares, variances, placed(points), all_stairs, heaped)
-        return cls(points, np.where(points < grid.last, curves.chances_above(q), 1.0))
+        chances = np.where(points < grid.last, curves.chances_above(q), 1.0)
+        return cls(points, chances, x, heaped and bool(curves.weights[0] < UNLIKELY * SMOOTH))
 
     def interval(self, grid: Grid, level: float) -> tuple[int, int]:
         """Return the interval of the quantile. F never falls, so what is sure of a position is so of all beyond it."""
@@ -232,6 +252,10 @@ class Chances:
         high = int(np.searchsorted(np.maximum.accumulate(self.chances), 0.5 + level / 2))
         first = int(self.positions[low - 1]) + 1 if low else max(int(self.positions[0]), 0)
         last = max(int(self.positions[min(high, self.positions.size - 1)]), first)
+        if self.has_heaps:
+            below, above = self.asked[self.asked < first], self.asked[self.asked >= last]
+            first = int(below.max()) + 1 if below.size else first
+            last = int(above.min()) if above.size else last
         more = int(NEAR_ROUND * (last - first))
         if more and first > 0:
             first = grid.roundest(max(first - more, 0) - 1, first, first)
