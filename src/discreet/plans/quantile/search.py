@@ -13,7 +13,8 @@ asked and answered.
    is wrong, and where the ends of the interval will be.
 3. The answer is where the isotonic fit crosses q; if a heap lies there, the roundest value between the thresholds next
    to it. Its interval allows for everything that F may be: smooth, rough, or stairs of people who round
-   (`discreet.estimation.stairs`); each end goes on to a round number that is near.
+   (`discreet.estimation.stairs`); each end goes on to a round number that is near. Where the answers speak against a
+   smooth curve, the ends are thresholds that were asked, and a fit that is wary of heaps counts as well.
 """
 
 import math
