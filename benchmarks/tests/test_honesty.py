@@ -127,9 +127,29 @@ def test_a_run_continues_unless_the_code_changed(small, tmp_path, monkeypatch):
     monkeypatch.setattr(suite, "measure", lambda *_: [])
     again = suite.run(chosen, 20, tmp_path)
     assert again["rows"] == first["rows"]
-    monkeypatch.setattr(suite, "fingerprint", lambda: "other code")
+    monkeypatch.setattr(suite, "fingerprint", lambda plan: "other code")
     assert suite.run(chosen, 20, tmp_path)["rows"] == []
     assert suite.run(chosen, 20, minutes=-1)["left_out"] == 2
+
+
+def test_only_quantiles_are_measured_again_if_only_their_code_changed(tmp_path, monkeypatch):
+    for name in ("plans/quantile/search.py", "estimation/em.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n", "utf-8")
+    monkeypatch.setattr(suite.discreet, "__file__", str(tmp_path / "__init__.py"))
+
+    def found():
+        suite.fingerprint.cache_clear()
+        return suite.fingerprint("quantile"), suite.fingerprint("mean")
+
+    first = found()
+    (tmp_path / "plans/quantile/search.py").write_text("x = 2\n", "utf-8")
+    second = found()
+    (tmp_path / "estimation/em.py").write_text("x = 2\n", "utf-8")
+    third = found()
+    suite.fingerprint.cache_clear()
+    assert first[0] != second[0] != third[0]
+    assert first[1] == second[1] != third[1]
 
 
 def test_regressions_are_told_apart_from_chance():
