@@ -42,7 +42,8 @@ that fewer cells tell enough."""
 ROOMS = ("plans", "estimation", "mechanisms", "optimize", "operators")
 """The parts of discreet that answers depend on."""
 OF_QUANTILES = ("plans/quantile", "estimation/stairs.py")
-"""What only the answers of quantiles depend on: a change there leaves the figures of all other plans as they are."""
+"""Of the plans as they are tried here, only quantiles are answered by this code. Learnt ranges use it, too: if they are
+ever tried here, it is theirs as well."""
 
 
 def standing(half: Half = "reporting", size: str = "standard", place: Path | None = None) -> list[Cell]:
