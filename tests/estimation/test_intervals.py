@@ -3,7 +3,7 @@ import pytest
 from tests.estimation.common import beta_histogram, reports, square_wave
 
 from discreet.estimation.functionals import Cdf, Mean, Quantile, Range, RangeMean, Variance, crossing
-from discreet.estimation.intervals import decoded_interval, needless, normal_bounds
+from discreet.estimation.intervals import decoded_interval, needless, normal_bounds, ratio_interval
 from discreet.estimation.within import Lattice, Within
 from discreet.operators import Dense
 
@@ -182,3 +182,33 @@ def test_decoded_intervals() -> None:
     assert np.std(errors) == pytest.approx(1, abs=0.12)
     assert abs(np.mean(errors)) < 0.2
     assert decoded_interval(Dense([[0.6, 0.5, 0.6], [0.4, 0.5, 0.4]]), [5, 5], Mean()) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_interval_of_a_ratio_is_the_least_that_holds_all_compatible_ones(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    r = np.linspace(-1, 1, 4001)
+    shapes = set()
+    for _ in range(200):
+        top, bottom = random.normal(0, 2, 2)
+        factor = random.normal(0, 1, (2, 2))
+        (vt, c), (_, vb) = factor @ factor.T
+        compatible = np.square(top - r * bottom) <= 1.96**2 * (vt - 2 * r * c + r**2 * vb)
+        low, high = ratio_interval(top, bottom, (vt, c, vb), 1.96)
+        if not compatible.any():  # the ratio is beyond the limits: their nearer end, or everything
+            assert (low, high) == (-1.0, 1.0) or low == high
+            continue
+        assert low == pytest.approx(r[compatible].min(), abs=6e-4)
+        assert high == pytest.approx(r[compatible].max(), abs=6e-4)
+        shapes.add((low == -1, high == 1))
+    assert len(shapes) == 4  # everything, one side, the other, between
+
+
+def test_the_interval_of_a_ratio_holds_it_whatever_the_bottom() -> None:
+    random = np.random.default_rng(1)
+    for bottom in (0.0, 0.5, 1.0, 3.0):
+        seen = bottom * np.array([0.4, 1.0]) + random.standard_normal((4000, 2))
+        ends = np.array([ratio_interval(top, below, (1.0, 0.0, 1.0), 1.96) for top, below in seen])
+        held = ((ends[:, 0] <= 0.4) & (ends[:, 1] >= 0.4)).mean()
+        # Where a gap inside the limits is excluded, the interval holds more than is compatible.
+        assert 0.94 < held < 0.98

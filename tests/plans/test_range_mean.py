@@ -116,7 +116,20 @@ def test_simulated_variance_with_minimax_inside(method, epsilon, share, points):
 @pytest.mark.parametrize("share", [0.01, 0.02, 0.05])
 def test_intervals_hold_when_the_count_is_weak(method, share):
     _, _, covered = simulated(method, "duchi", 1.0, share, (0.2, 0.6), n=20_000, repeats=4000)
-    assert covered >= 0.94
+    assert 0.94 <= covered <= 0.98
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_few_people_in_range_still_tell_something(method):
+    """Of 25 people in the range one cannot say surely that they are there; some means are excluded all the same."""
+    source = range_mechanism(method, "duchi", 1.0, positions=24)
+    drawn, _ = tallies(source, (0.9,), 0.05, 500, 2000, np.random.default_rng(3))
+    found = [estimators.ratio([(source, tally)]) for tally in drawn]
+    weak = [one for one in found if not one.enough]
+    assert len(weak) > 1000
+    assert np.mean([one.interval != (-1.0, 1.0) for one in weak]) > 0.03
+    assert 0.94 < np.mean([one.interval[0] <= 0.9 <= one.interval[1] for one in found]) < 0.985
+    assert all(one.interval[0] <= one.mean <= one.interval[1] for one in weak)
 
 
 def test_tag_weights_are_a_free_gain():
@@ -277,8 +290,10 @@ def test_nobody_in_range_is_said_honestly(method):
     answers = [dc.simulate(plan, np.full(4000, 80.0), seed=seed) for seed in range(12)]
     silent = [a for a in answers if not a.details["enough"]]
     assert len(silent) >= 9  # the count is noise: at 95 % it may look like somebody now and then
+    assert sum((a.value, a.interval) == (35.0, (20.0, 50.0)) for a in silent) >= 6
     for answer in silent:
-        assert (answer.value, answer.interval) == (35.0, (20.0, 50.0))
+        assert 20 <= answer.interval[0] <= answer.value <= answer.interval[1] <= 50
+        assert answer.value in (35.0, *answer.interval)  # the middle, or as near to it as the interval allows
         assert any("too few" in sentence for sentence in answer.assumed)
         assert answer.details["count_interval"][0] == 0
     with pytest.raises(DiscreetError, match="at least 2"):

@@ -1,4 +1,4 @@
-"""Intervals of numbers: normal ones, and those of a mean or a variance that is decoded from the reports.
+"""Intervals of numbers: normal ones, those of a ratio, and those of a mean or a variance decoded from the reports.
 
 Reports are decoded by a polynomial that is unbiased for the mean or the variance, so that no smoothing is involved.
 """
@@ -134,3 +134,52 @@ def normal_bounds(value: float, error: float, level: float) -> Bounds:
     if not math.isfinite(reach):
         raise DiscreetError(f"the standard error must be finite, not {error}")
     return Bounds(value, value - reach, value + reach, error, level)
+
+
+def ratio_interval(
+    top: float,
+    bottom: float,
+    spread: tuple[float, float, float],
+    z: float,
+    limits: tuple[float, float] = (-1.0, 1.0),
+) -> tuple[float, float]:
+    """Return the least interval that holds all ratios r within limits with (top - r bottom)² ≤ z² Var(top - r bottom).
+
+    This is Fieller's [1954, Journal of the Royal Statistical Society B 16(2)]. The ratio need not be normal: where the
+    bottom may be zero, what is compatible is everything outside an interval, or everything.
+
+    Parameters
+    ----------
+    top, bottom : float
+        Two normal numbers.
+    spread : (float, float, float)
+        The variance of the top, its covariance with the bottom, and the variance of the bottom.
+    z : float
+        Standard errors that are allowed.
+    limits : (float, float)
+        Between which the ratio is known to be.
+
+    Examples
+    --------
+    >>> low, high = ratio_interval(2.0, 10.0, (1.0, 0.0, 1.0), 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.004, 0.412)
+    >>> ratio_interval(0.5, 1.0, (1.0, 0.0, 1.0), 1.96)
+    (-1.0, 1.0)
+    >>> low, high = ratio_interval(2.4, 1.0, (1.0, 0.0, 1.0), 1.96)
+    >>> round(low, 3), round(high, 3)
+    (0.171, 1.0)
+    """
+    least, most = limits
+    a, b = bottom**2 - z**2 * spread[2], top * bottom - z**2 * spread[1]
+    c = top**2 - z**2 * spread[0]
+    inside = b * b - a * c
+    if a == 0 or inside < 0:
+        return limits
+    low, high = sorted(((b - math.sqrt(inside)) / a, (b + math.sqrt(inside)) / a))
+    if a > 0:
+        return min(max(low, least), most), min(max(high, least), most)
+    # Compatible are the ratios up to ``low`` and those from ``high`` on.
+    first = least if low >= least else high
+    last = most if high <= most else low
+    return (first, last) if least <= first <= last <= most else limits

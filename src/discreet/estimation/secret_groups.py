@@ -16,6 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from discreet.arrays import Counts, Floats
+from discreet.estimation.intervals import ratio_interval
 from discreet.estimation.pooling import FEWEST, pool
 
 SURE = 8.0
@@ -113,20 +114,9 @@ class Cells:
 
     def fieller(self, group: int, level: float) -> tuple[float, float]:
         """Return the least interval that holds all means in [-1, 1] compatible with S and N: (S - mN)^2 <= z^2 Var."""
-        z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
-        vs, c, vn = self.moments[group]
-        s, n = self.sums[group], self.sizes[group]
-        a, b, c0 = n * n - z2 * vn, -2 * (s * n - z2 * c), s * s - z2 * vs
-        inside = b * b - 4 * a * c0
-        if a == 0 or inside < 0:
-            return -1.0, 1.0
-        low, high = sorted(((-b - math.sqrt(inside)) / (2 * a), (-b + math.sqrt(inside)) / (2 * a)))
-        if a > 0:
-            return _within(low), _within(high)
-        # Compatible are the means up to ``low`` and those from ``high`` on.
-        first = -1.0 if low >= -1 else high
-        last = 1.0 if high <= 1 else low
-        return (first, last) if -1 <= first <= last <= 1 else (-1.0, 1.0)
+        z = NormalDist().inv_cdf(0.5 + level / 2)
+        vs, c, vn = self.moments[group].tolist()
+        return ratio_interval(float(self.sums[group]), float(self.sizes[group]), (vs, c, vn), z)
 
     def difference(self, first: int, second: int) -> tuple[float, float]:
         """Return the difference of two means and its standard error by the delta method, with their covariance."""
@@ -187,7 +177,3 @@ class Cells:
             off = seen - size[:, None] * direction
             found[group] = -0.5 * np.einsum("ij,jk,ik->i", off, precision, off)
         return np.asarray(np.exp(found - found.max(axis=1, keepdims=True)))
-
-
-def _within(x: float) -> float:
-    return min(max(x, -1.0), 1.0)

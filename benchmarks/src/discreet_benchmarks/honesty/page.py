@@ -94,7 +94,7 @@ def _surveys(rows: Sequence[Row], runs: int) -> str:
         return f"{count:,} surveys (standard error of a coverage: about {(0.95 * 0.05 / count) ** 0.5:.3f})"
 
     most = max((row.get("runs") or runs for row in rows), default=runs)
-    quick = f", and {said(most)} of each default that answers within milliseconds" if most > runs else ""
+    quick = f", and {said(most)} of each that answers within milliseconds" if most > runs else ""
     return f"{said(runs)} of each{quick}".replace(",000", " 000")
 
 

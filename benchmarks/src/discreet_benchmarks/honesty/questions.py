@@ -27,6 +27,7 @@ from discreet.plans.variance import Variance
 from discreet.text import listed
 from discreet_benchmarks.honesty.columns import Column, Labels
 from discreet_benchmarks.honesty.targets import (
+    Claim,
     Target,
     category_parts,
     distribution_targets,
@@ -122,6 +123,15 @@ def _three_ranges(column: Column) -> list[tuple[float, float]]:
     return [(a, b), (column.domain.low, a), (column.domain.low, b)]
 
 
+def _range_mean(column: Column) -> Target:
+    def claim(answer: Any) -> Claim:
+        # `direct` treats reports as values: a baseline that says of its interval that it is all that is possible.
+        return answer.value, None if answer.method.startswith("direct/") else answer.interval
+
+    truth = np.array([column.inside(*column.range)[1]])
+    return Target("range mean", truth, claim, truth)
+
+
 def _exact_frequencies(plan: Frequency, column: Labels, n: int) -> dict[str, float]:
     """Return the exact variance of the unbiased frequencies: of the noise, and of who is in the sample."""
     asked = plan.round([])
@@ -174,7 +184,7 @@ QUESTIONS: dict[str, Question] = {
     "range-mean": Question(
         _by_name(list(RANGE_MEAN_METHODS)) | {"two rounds": {"rounds": 2}},
         lambda column, epsilon, options: RangeMean(column.domain, column.range[0], column.range[1], epsilon, **options),
-        lambda column, plan: [one("range mean", column.inside(*column.range)[1], lambda answer: answer)],
+        lambda column, plan: [_range_mean(column)],
         _values,
         peers=lambda method: [name for name in ("privrm-star", "outside-symbol") if name != method],
     ),

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 AMONG = "shares and means are those of the people who answered; refusals are counted beside them"
 NO_NUMBER = "gave no number"
 FEW = "too few people answered: the intervals are all that is possible"
+FEW_NUMBERS = (
+    "too few people gave a number: the value is the middle of the domain, or as near to that as the interval allows"
+)
 Found = dict[str, Shares | GivenNumber]
 """What is known of each column, by its name."""
 
@@ -219,7 +222,7 @@ def _number(plan: "Questionnaire", answered: Answered, channel: Channel, questio
         interval=ends(plan.level),
         ends=ends,
         refused=_number_of(missing, NO_NUMBER if question.when else REFUSED, (0.0, 1.0), facts),
-        assumed=tuple(assumed if found.enough else [*assumed, FEW]),
+        assumed=tuple(assumed if found.enough else [*assumed, FEW_NUMBERS]),
         details={"standard_error": found.error * domain.width / 2, "enough": found.enough},
         **facts,
     )

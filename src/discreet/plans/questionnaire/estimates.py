@@ -2,8 +2,8 @@
 
 A report with one symbol of a column (the block's other symbols left out) is randomised response with the (p, q) of that
 column, so f = (c/n - q) / (p - q), whose covariance is that of the counts over (p - q)^2: noise and the drawing of
-people together, exact for the counts that were seen. Shares among those who answered are ratios; their intervals are
-Fieller's: all r with (S - r N)^2 <= z^2 Var(S - r N).
+people together, exact for the counts that were seen. Shares among those who answered are ratios, with the intervals of
+ratios (`intervals.ratio_interval`).
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats
 from discreet.errors import DiscreetError
+from discreet.estimation.intervals import ratio_interval
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.families import Oracle, Supporting
 from discreet.mechanisms.shapes.agreement import Agreement, agreements, marginal_laws
@@ -77,15 +78,13 @@ class Ratios:
         return np.sqrt(np.maximum(spread, 0.0)) / abs(self.bottom) if self.bottom else np.full_like(r, np.inf)
 
     def intervals(self, low: float, high: float, level: float) -> Floats:
-        """Return Fieller's intervals, within low and high; all of it where the denominator may be zero."""
-        z = NormalDist().inv_cdf(0.5 + level / 2)
-        a = self.bottom**2 - z**2 * self.bottom_variance
-        if a <= 0 or self.bottom <= 0:
+        """Return the intervals, within low and high; all of it where the denominator may be zero."""
+        if not self.is_enough(level):
             return np.tile([low, high], (len(self.top), 1)).astype(np.float64)
-        b = self.top * self.bottom - z**2 * self.between
-        c = self.top**2 - z**2 * self.top_variance
-        root = np.sqrt(np.maximum(b * b - a * c, 0.0))
-        return np.clip(np.column_stack([(b - root) / a, (b + root) / a]), low, high)
+        z = NormalDist().inv_cdf(0.5 + level / 2)
+        parts = zip(self.top.tolist(), self.top_variance.tolist(), self.between.tolist(), strict=True)
+        rows = [ratio_interval(top, self.bottom, (vt, c, self.bottom_variance), z, (low, high)) for top, vt, c in parts]
+        return np.array(rows)
 
     def is_enough(self, level: float) -> bool:
         """Whether the denominator is certainly not zero."""

@@ -26,7 +26,7 @@ NARROWED = (
     "held the truth in as few as 38 % of collections where values are heaped; ask again with method='auto'"
 )
 """Why a collection of an earlier version is refused."""
-TOO_FEW = "too few people in the range: the value is its middle, and the interval the whole range"
+TOO_FEW = "too few people in the range: the value is its middle, or as near to that as the interval allows"
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ class RangeAnswering:
         interval = (middle + half * found.interval[0], middle + half * found.interval[1])
         assumed = [f"values outside {self.domain} count as its nearest end", RANDOM_SAMPLE]
         if not found.enough:
-            value, interval = (self.range[0] + self.range[1]) / 2, self.range
             assumed.append(TOO_FEW)
         details = self._counted(found.share, found.share_error, n) | {
             "standard_error": half * found.error,

@@ -3,8 +3,8 @@
     mu = S / N,   S = sum of values, N = sum of memberships;   SE = sqrt(n s_psi^2) / N,   psi = value - mu membership
 
 Everything comes from the tally. Rounds are pooled with weights 1 / s_psi^2. When the count N is weak (below four of its
-standard deviations) the interval is Fieller's: all mu with (S - mu N)^2 <= z^2 (v_S - 2 mu c_SN + mu^2 v_N); it may be
-the whole range. Both are stretched for the skewness of psi, as those of a mean (`discreet.plans.mean.decoding`).
+standard deviations) the interval is Fieller's (`intervals.ratio_interval`), which may be the whole range. Both are
+stretched for the skewness of psi, as those of a mean (`discreet.plans.mean.decoding`).
 """
 
 import math
@@ -18,6 +18,7 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.errors import DiscreetError
 from discreet.estimation.em import ems
+from discreet.estimation.intervals import ratio_interval
 from discreet.extras import require
 from discreet.mechanisms.families import Numeric
 from discreet.mechanisms.shapes.ranged import Ranged
@@ -44,7 +45,8 @@ class Ratio:
     share, share_error
         Estimated share of people inside, not clipped, and its standard error.
     enough : bool
-        Whether the count is distinguishable from zero; if not, the interval is the whole range.
+        Whether the count is distinguishable from zero; if not, the mean is the middle of the range, or as near to it as
+        the interval allows.
     """
 
     mean: float
@@ -80,17 +82,16 @@ def ratio(rounds: Sequence[tuple[Ranged, Tally]], level: float = 0.95, *, weight
     error = math.sqrt(contrast @ covariance @ contrast) / abs(total) if total else math.inf
     z = NormalDist().inv_cdf(0.5 + level / 2)
     strength = total / math.sqrt(covariance[1, 1])
-    share, share_error = _share(rounds)
-    if strength <= z:
-        return Ratio(0.0, error, (-1.0, 1.0), share, share_error, enough=False)
-    exact = float(pooled[0]) / total
+    enough = strength > z
     variance = max(float(contrast @ covariance @ contrast), 1e-300)
     z *= 1 + stretch(z, third / variance**1.5, fourth / variance**2, sum(tally.n for _, tally in rounds) - 1)
-    low, high = exact - z * error, exact + z * error
     if strength < WEAK:
-        low, high = _fieller(pooled, covariance, z)
-    low, high = (float(np.clip(end, -1, 1)) for end in (low, high))
-    return Ratio(mean, error, (low, high), share, share_error, enough=True)
+        (vs, c), (_, vn) = covariance.tolist()
+        low, high = ratio_interval(float(pooled[0]), total, (vs, c, vn), z)
+    else:
+        exact = float(pooled[0]) / total
+        low, high = (float(np.clip(end, -1, 1)) for end in (exact - z * error, exact + z * error))
+    return Ratio(mean if enough else min(max(0.0, low), high), error, (low, high), *_share(rounds), enough)
 
 
 def _sums(source: Ranged, tally: Tally, mean: float, weighted: bool) -> tuple[Floats, Floats, Floats]:
@@ -131,14 +132,6 @@ def _share(rounds: Sequence[tuple[Ranged, Tally]]) -> tuple[float, float]:
         shares.append(share)
         precisions.append(1 / max(variance, 1e-300))
     return float(np.average(shares, weights=precisions)), 1 / math.sqrt(sum(precisions))
-
-
-def _fieller(sums: Floats, covariance: Floats, z: float) -> tuple[float, float]:
-    a = sums[1] ** 2 - z**2 * covariance[1, 1]
-    b = sums[0] * sums[1] - z**2 * covariance[0, 1]
-    c = sums[0] ** 2 - z**2 * covariance[0, 0]
-    root = math.sqrt(max(b * b - a * c, 0.0))
-    return (-1.0, 1.0) if a <= 0 else (float((b - root) / a), float((b + root) / a))
 
 
 # -- baselines ---------------------------------------------------------------------------------------------------------
