@@ -10,10 +10,10 @@ The prior covariance K is a sum of parts, each of which says what a log-density 
 
     K = S / λ  +  ρ² R  +  τ² I  +  Σ heaps  +  straight line
 
-S is that of a smooth curve (second differences are independent, along an even or a logarithmic scale), R that of a
-rough one (a random walk, whose variance over the whole domain is about ρ²), I lets every bucket deviate by itself. A
-heap raises one bucket, or all buckets of a lattice together and each by itself. Which parts a fit has is chosen by its
-evidence, the Laplace approximation of
+S is that of a smooth curve (second differences are independent, along an even or a logarithmic scale; along the latter
+a parabola may be nearly free, a log-normal law), R that of a rough one (a random walk, whose variance over the whole
+domain is about ρ²), I lets every bucket deviate by itself. A heap raises one bucket, or all buckets of a lattice
+together and each by itself. Which parts a fit has is chosen by its evidence, the Laplace approximation of
 
     ln p(reports | K) ≈ goal at the mode - ½ ln det(H + K⁻¹) - ½ ln det K,      H the Fisher information of θ.
 
@@ -47,11 +47,12 @@ LEAST_SCATTER = 1e-4
 """The variance of each bucket's own effect in a prior without scatter: K must have an inverse."""
 LINE_VARIANCE = 100.0
 """Prior variance of the slope of the log-density over the domain: a straight line is almost free."""
-
+PARABOLA_VARIANCE = 1000.0
+"""Prior variance of either coefficient of a parabola of the logarithm, over all buckets: of a log-normal law."""
 
 NEAR_END = 1 / 64
 """Part of the domain, from its lower end on, along which a logarithmic scale is nearly even."""
-Scale = Literal["even", "logarithmic"]
+Scale = Literal["even", "logarithmic", "log-normal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ class Prior:
         How many points of a fine lattice each bucket holds: f is e^θ times this. Empty if values lie anywhere.
     scale : str
         Along which scale the curve is smooth: "even", or "logarithmic" as well, where it may change fastest near the
-        lower end of the domain, as the densities of incomes and durations do.
+        lower end of the domain, as the densities of incomes and durations do; "log-normal" is that, and a parabola of
+        the logarithm is nearly free.
     vanishing : tuple of int
         The buckets at ends of the domain towards which the curve falls to zero, in proportion to the distance.
     """
@@ -105,6 +107,12 @@ def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
     """Return the covariances of a smooth curve, of a random walk over the domain, and of a straight line on a scale."""
     if size == 1:
         return np.zeros((1, 1)), np.zeros((1, 1)), np.ones((1, 1))
+    if scale == "log-normal":
+        smooth, rough, line = _parts(size, "logarithmic")
+        place = np.log2(2 * np.arange(size) + 1) / np.log2(2 * size)  # 0 in the first bucket, almost 1 in the last
+        for term in (place, np.square(place)):
+            line = line + PARABOLA_VARIANCE * np.outer(term - term.mean(), term - term.mean())
+        return smooth, rough, line
     pace = np.ones(size - 1)
     if scale == "logarithmic":
         pace = 1 / (np.arange(1, size) / size + NEAR_END)

@@ -3,8 +3,10 @@
 The histogram that is shown is the average of explanations (`search` finds them). The ends of intervals are quantiles
 of a mixture of normal laws, one for each explanation, so where reports cannot tell two apart, an interval covers both.
 Each counts with the cube root of its evidence: no prior is quite true, so the evidence seems surer than it is, and a
-smooth curve must not drive out a rough one that explains the reports nearly as well. In intervals lattices of heaps
-and scatter count from the beginning, while they are shown only once the reports ask for them.
+smooth curve must not drive out a rough one that explains the reports nearly as well. In intervals a kind of explanation
+counts as its best one does, however many of it were tried: smooth curves are tried most often, and are surest of
+themselves where reports tell least, in narrow hills near an end. And lattices of heaps and scatter count from the
+beginning, while they are shown only once the reports ask for them.
 
 What is shown leans towards smooth curves, which makes its error small. An interval that leaned as well would miss rough
 truths on one side, so each normal law lies around `Fit.unshrunk`, which hardly leans. And what an explanation has not
@@ -77,6 +79,18 @@ class Explanation:
         return int((more[list(self.fit.single)] > SMALL).sum())
 
     @property
+    def kind(self) -> str:
+        """What it is mainly made of."""
+        prior = self.fit.prior
+        if prior.scatter > LEAST_SCATTER:
+            return "scatter"
+        if self.lattices:
+            return "lattice"
+        if prior.scale == "log-normal":
+            return "log-normal"
+        return "rough" if prior.roughness else "smooth"
+
+    @property
     def doubts(self) -> int:
         """How many parts it has that are shown only once the reports ask for them, such as lattices and scatter."""
         return len(self.lattices) + (self.fit.prior.scatter > LEAST_SCATTER) + self.unasked
@@ -108,7 +122,8 @@ class Explanations:
         self.round_places = np.empty(0) if round_places is None else round_places
         self._known_cases: dict[tuple[int, tuple[float, ...]], Cases] = {}
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
-        self.allowed, self.weights = _weighed(found, [one.score for one in found])
+        self.allowed, weights = _weighed(found, [one.score for one in found])
+        self.weights = _by_kind(self.allowed, weights)
         self.shown, self.shown_weights = _weighed(
             self.allowed, [one.score - DOUBT * one.doubts for one in self.allowed]
         )
@@ -354,3 +369,13 @@ def _weighed(found: Sequence[Explanation], scores: Sequence[float]) -> tuple[lis
     near = np.flatnonzero(values > values.max() - WORSE)
     weights = np.exp(EVENLY * (values[near] - values.max()))
     return [found[i] for i in near.tolist()], np.asarray(weights / weights.sum())
+
+
+def _by_kind(found: Sequence[Explanation], weights: Floats) -> Floats:
+    """Return weights with which each kind counts as its best one does; those of a kind share that."""
+    kinds = np.array([one.kind for one in found])
+    shared = np.zeros(weights.size)
+    for kind in set(kinds.tolist()):
+        of_kind = np.where(kinds == kind, weights, 0.0)
+        shared += of_kind.max() / of_kind.sum() * of_kind
+    return np.asarray(shared / shared.sum())

@@ -168,7 +168,7 @@ def ratio_interval(
     (-1.0, 1.0)
     >>> low, high = ratio_interval(2.4, 1.0, (1.0, 0.0, 1.0), 1.96)
     >>> round(low, 3), round(high, 3)
-    (0.171, 1.0)
+    (0.334, 1.0)
     """
     least, most = limits
     a, b = bottom**2 - z**2 * spread[2], top * bottom - z**2 * spread[1]

@@ -6,7 +6,8 @@ few reports cannot tell a bell from a heap. So log-densities with many priors ar
 1. curves of different smoothness, along an even or a logarithmic scale, and random walks of different roughness; to
    each, single heaps are added one by one, as long as each is worth its price: ln d/k nats for the k-th in one of d
    buckets, nothing at the ends, where many have nothing and clipping makes heaps; the best also with heaps at the ends
-   that nobody sees, and with a density that vanishes beside those that it has;
+   that nobody sees, and with a density that vanishes beside those that it has; and a log-normal law, as amounts of
+   money and durations often are;
 2. heaps on lattices (whole hours, tens of thousands), alone and one within the other, or just below (9.99);
 3. scatter: every bucket deviates by itself.
 
@@ -43,6 +44,11 @@ BESIDE = 1.0
 AT_END = -1.0
 """Nats that a heap at an end of the domain costs. Before the reports one is as likely as none, and any share of the
 people is as likely as any other; the prior of its logarithm makes large shares e times less likely than that."""
+LOG_NORMAL = -2.0
+"""Nats that a log-normal law costs. Before the reports it is about as likely as a curve, whatever its middle and width;
+that either may be anything would make it a few nats less likely."""
+ALONE = 100.0
+"""How much smoother than the best curve a log-normal law is, besides as smooth: then nothing bends it."""
 WORTH = 1.0
 """Nats that a lattice must gain before others are tried within it."""
 MOSTLY = 0.5
@@ -253,6 +259,9 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         tops.append(search.grow(replace(top.fit.prior, vanishing=ends), top.fit.theta, single=ends))
     top = rough = _best(tops)
     curve = top.fit.prior
+    for factor in (1.0, ALONE):
+        log_normal = Prior(factor * curve.smoothness, scale="log-normal")
+        search.grow(log_normal, top.fit.theta, (), LOG_NORMAL, search.ends_of(top))
     for roughness in ROUGHNESS:
         rougher = search.grow(replace(curve, roughness=roughness), rough.fit.theta)
         if rougher.score < search.best - TOO_ROUGH:
