@@ -109,9 +109,9 @@ def _promised(told: Sequence[Row]) -> str:
     theirs = [row for row in told if row["plan"] in AT_LEAST]
     least = min(row["coverage"] for row in theirs)
     return (
-        "Intervals of quantiles promise 94 % at least, also where people round and the quantile is nearly a tie "
-        "between two round numbers. Answers look the same where nobody rounds, so there the intervals hold more often; "
-        "`heaped=False` tells the plan that nobody does. "
+        "Intervals of quantiles are made to hold in at least 94 of 100 surveys also where people round and the "
+        "quantile is nearly a tie between two round numbers. Answers look the same where nobody rounds, so there they "
+        "hold more often; `heaped=False` tells the plan that nobody does. "
         f"They are counted above ({sum(map(is_within, theirs))} of {len(theirs)} within, the lowest {least:.3f}); "
         f"without them {sum(map(is_within, others))} of {len(others)} are within."
     )
