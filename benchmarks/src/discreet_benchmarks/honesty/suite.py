@@ -24,7 +24,7 @@ from discreet_papers.job import Job, seed_of
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 PEOPLE = (500, 5_000, 50_000)
 RUNS = 200
-QUICK, MORE = ("mean", "means", "range-mean", "range-means", "frequency"), 5
+QUICK, MORE = ("mean", "means", "range-mean", "frequency"), 5
 """Plans that answer within milliseconds are tried this many times as often: less chance is left."""
 SLOW = ("two rounds", "aaa", "np-aaa", "distribution", "local-hashing")
 """Their methods that take longer."""
