@@ -212,3 +212,11 @@ def test_the_interval_of_a_ratio_holds_it_whatever_the_bottom() -> None:
         held = ((ends[:, 0] <= 0.4) & (ends[:, 1] >= 0.4)).mean()
         # Where a gap inside the limits is excluded, the interval holds more than is compatible.
         assert 0.94 < held < 0.98
+
+
+def test_a_ratio_without_any_error_is_a_single_number() -> None:
+    """Rounding must not turn what is certain into everything."""
+    for top in np.random.default_rng(2).uniform(-1, 1, 500).tolist():
+        low, high = ratio_interval(top, 1.1, (0.0, 0.0, 0.0), 1.96)
+        assert low == pytest.approx(top / 1.1, abs=1e-7)
+        assert high == pytest.approx(top / 1.1, abs=1e-7)

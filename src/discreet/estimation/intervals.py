@@ -174,9 +174,10 @@ def ratio_interval(
     a, b = bottom**2 - z**2 * spread[2], top * bottom - z**2 * spread[1]
     c = top**2 - z**2 * spread[0]
     inside = b * b - a * c
-    if a == 0 or inside < 0:
+    if a == 0 or (a < 0 and inside < 0):
         return limits
-    low, high = sorted(((b - math.sqrt(inside)) / a, (b + math.sqrt(inside)) / a))
+    root = math.sqrt(max(inside, 0.0))  # with a > 0 it is negative by rounding only, where nothing is uncertain
+    low, high = sorted(((b - root) / a, (b + root) / a))
     if a > 0:
         return min(max(low, least), most), min(max(high, least), most)
     # Compatible are the ratios up to ``low`` and those from ``high`` on.
