@@ -272,10 +272,9 @@ class Fit:
 
     def error(self, gradient: Floats) -> float:
         """Return the standard error of a number with this derivative with respect to each bucket."""
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs
 
-        slope = _moved(self.around, gradient)
-        return float(np.linalg.norm(solve_triangular(self._factor, slope, lower=True, check_finite=False)))
+        return float(np.linalg.norm(dtrtrs(self._factor, _moved(self.around, gradient), lower=1)[0]))
 
     def heap_gains(self) -> Floats:
         """Return by how many nats the evidence would change if each bucket could hold a single heap, one at a time.

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats, sums_at_edges
+from discreet.arrays import Counts, Floats, sums_at_edges
 from discreet.estimation.density import LEAST_SCATTER, Fit, Reports
 from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
 from discreet.estimation.hidden import Cases, asked_places, cases_beside, no_cases, parts_beside
@@ -216,25 +216,28 @@ class Explanations:
         return self._known_cases[key]
 
     @cached_property
-    def _cumulative(self) -> list[tuple[Floats, Floats]]:
-        """Per explanation: cumulative shares at the edges, and their covariance."""
-        fits = {id(one.fit): one.fit for one in self.allowed}
-        sums = {key: (sums_at_edges(fit.unshrunk), _summed(fit.covariance)) for key, fit in fits.items()}
-        return [sums[id(one.fit)] for one in self.allowed]
+    def _cumulative(self) -> tuple[Counts, Floats, Floats]:
+        """Which fit each explanation is, and per fit: cumulative shares at the edges, and their covariance."""
+        fits = list({id(one.fit): one.fit for one in self.allowed}.values())
+        place = {id(fit): i for i, fit in enumerate(fits)}
+        sums = np.array([sums_at_edges(fit.unshrunk) for fit in fits])
+        covariances = np.array([_summed(fit.covariance) for fit in fits])
+        return np.array([place[id(one.fit)] for one in self.allowed]), sums, covariances
 
     def _between(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats]:
         """Return the shares from places to other places, in buckets, and their errors: a row per explanation."""
-        values, variances = [], []
-        for sums, covariance in self._cumulative:
-            values.append(interpolated(sums, ends) - interpolated(sums, starts))
-            own = between_edges(covariance, ends, ends) + between_edges(covariance, starts, starts)
-            variances.append(own - 2 * between_edges(covariance, starts, ends))
-        return np.array(values), np.sqrt(np.maximum(variances, 0.0))
+        which, sums, covariances = self._cumulative
+        values = interpolated(sums.T, ends) - interpolated(sums.T, starts)
+        own = between_edges(covariances, ends, ends) + between_edges(covariances, starts, starts)
+        variances = own - 2 * between_edges(covariances, starts, ends)
+        return values.T[which], np.sqrt(np.maximum(variances, 0.0))[which]
 
     def _shares_below(self, places: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the intervals of the shares at or below some places."""
         weights, lows, highs, errors = [], [], [], []
-        for one, weight, (sums, covariance) in zip(self.allowed, self.weights, self._cumulative, strict=True):
+        which, sums_of, covariances = self._cumulative
+        for one, weight, fit in zip(self.allowed, self.weights, which.tolist(), strict=True):
+            sums, covariance = sums_of[fit], covariances[fit]
             bucket, share, less, more = one.within.at(places)
             cases = self._cases(one)
             mass = one.fit.f[bucket]

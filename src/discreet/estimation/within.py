@@ -198,14 +198,19 @@ def interpolated(sums: Floats, places: Floats) -> Floats:
 def between_edges(covariance: Floats, x: Floats, y: Floats) -> Floats:
     """Return the covariance of sums up to pairs of places, counted in buckets, from that of the sums at the edges.
 
+    There may be many covariances: the last two axes are the edges.
+
     Examples
     --------
     >>> between_edges(np.array([[0.0, 0.0, 0.0], [0.0, 4.0, 2.0], [0.0, 2.0, 1.0]]), np.array([0.5]), np.array([1.5]))
     array([1.5])
     """
-    last = len(covariance) - 2
-    i, j = (np.minimum(places.astype(np.int64), last) for places in (x, y))
+    last = covariance.shape[-1] - 1
+    i, j = (places.astype(np.int64) for places in (x, y))
     a, b = x - i, y - j
-    lower = (1 - b) * covariance[i, j] + b * covariance[i, j + 1]
-    upper = (1 - b) * covariance[i + 1, j] + b * covariance[i + 1, j + 1]
+    if not (a.any() or b.any()):
+        return np.asarray(covariance[..., i, j])
+    after_i, after_j = np.minimum(i + 1, last), np.minimum(j + 1, last)
+    lower = (1 - b) * covariance[..., i, j] + b * covariance[..., i, after_j]
+    upper = (1 - b) * covariance[..., after_i, j] + b * covariance[..., after_i, after_j]
     return np.asarray((1 - a) * lower + a * upper)
