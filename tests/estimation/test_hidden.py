@@ -75,7 +75,7 @@ def test_what_reports_say_of_parts_is_the_slope_and_curvature_of_the_best_fit(wi
 def test_cases_are_none_one_or_both_that_are_asked_about() -> None:
     data = told(2000, 1.0, beta_histogram(SIZE))
     fit = data.fit(Prior(1e3))
-    parts = parts_beside(fit, (0.25, 0.5))
+    parts = parts_beside(fit, {0.25: 1.0, 0.5: 1.0})
     assert [part.place for part in parts] == [0.25, 0.5, 0.0, 1.0]
     cases = cases_beside(data, fit, parts)
     assert cases.chances.sum() == pytest.approx(1)
@@ -87,13 +87,28 @@ def test_cases_are_none_one_or_both_that_are_asked_about() -> None:
     assert no_cases(SIZE).changes(Mean(), np.ones(SIZE), fit.f).tolist() == [0.0]
 
 
+def test_without_reports_a_heap_is_as_likely_as_it_is_beforehand() -> None:
+    data = told(50, 0.01, beta_histogram(SIZE))
+    fit = data.fit(Prior(1e3))
+    cases = cases_beside(data, fit, parts_beside(fit, {0.25: 2.0, 0.5: 0.35}))
+
+    def chance(*several: int) -> float:
+        return float(cases.chances[[np.flatnonzero(row).tolist() == list(several) for row in cases.shares]].sum())
+
+    assert chance(0) / chance() == pytest.approx(2, rel=0.05)
+    assert chance(1) / chance() == pytest.approx(0.35, rel=0.05)
+    assert chance(2) / chance() == pytest.approx(1, rel=0.05)  # at an end
+    # Both at once, unless nearly everybody would be in them.
+    assert chance(0, 1) / chance() == pytest.approx(2 * 0.35 * 15 / 16, rel=0.05)
+
+
 def test_a_part_that_a_fit_has_is_not_added_again() -> None:
     truth = 0.5 * beta_histogram(SIZE) + 0.5 * np.eye(SIZE)[0]
     data = told(5000, 2.0, truth)
     fit = data.fit(Prior(1e3), single=(0, 8))
-    places = [part.place for part in parts_beside(fit, (0.26, 0.5))]
+    places = [part.place for part in parts_beside(fit, {0.26: 1.0, 0.5: 1.0})]
     assert places == [0.5, 1.0, None]  # those who are spread out, because most are in the heap at 0
-    assert parts_beside(fit, ())[-1].law.sum() == pytest.approx(1)
+    assert parts_beside(fit)[-1].law.sum() == pytest.approx(1)
 
 
 def test_reports_can_only_speak_against_a_part() -> None:
@@ -166,9 +181,9 @@ def test_the_share_up_to_a_round_number_allows_for_a_heap_there() -> None:
         for name, one in (("allowed for", found), ("not", without)):
             bounds = one.bounds(Cdf(0.5), 0.95)
             held[name] += bounds.lower <= share <= bounds.upper
-        assert found.bounds(Cdf(0.5), 0.95).upper > without.bounds(Cdf(0.5), 0.95).upper
-        between = Cdf(0.51)  # nobody rounds to it, so only heaps at ends are allowed for
-        assert found.bounds(between, 0.95).upper < without.bounds(between, 0.95).upper + 0.05
+        # Nobody rounds to 0.51, so a heap is less likely there.
+        at, beside = (found.bounds(Cdf(x), 0.95).upper - without.bounds(Cdf(x), 0.95).upper for x in (0.5, 0.51))
+        assert 0 < beside < at
     assert held["allowed for"] >= 27
     assert held["not"] <= 23
 
@@ -185,3 +200,37 @@ def test_quantiles_allow_for_those_who_have_nothing() -> None:
             held[name] += bounds.lower <= 1e-6
     assert held["allowed for"] >= 26
     assert held["not"] < held["allowed for"] - 2
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((0.03, 0.22), (0.0, 0.25)),  # the coarsest numbers that are near
+        ((0.11, 0.19), (0.1, 0.2)),  # others, if none of these is
+        ((0.06, 0.24), (0.06, 0.25)),
+        ((0.07, 0.13), (0.07, 0.13)),  # nothing is near enough
+        ((0.1, 0.2), (0.1, 0.2)),  # they are round
+        ((0.26, 0.96), (0.26, 0.96)),  # no step is coarse enough
+        ((0.12, 0.12), (0.12, 0.12)),
+    ],
+)
+def test_ends_of_quantiles_go_on_to_round_numbers(ends: tuple[float, float], expected: tuple[float, float]) -> None:
+    lattices = [Lattice(step, np.arange(0, 1 + step / 2, step), np.empty(0, np.int64)) for step in (0.05, 0.25)]
+    data = told(500, 1.0, beta_histogram(SIZE))
+    found = Explanations(explain(data).allowed, SIZE, data, lattices)
+    assert found._to_round(*ends) == pytest.approx(expected)
+
+
+def test_only_the_ends_of_quantiles_are_moved_and_only_to_round_numbers() -> None:
+    truth, lattice = hours()
+    data = [Reports(square_wave(1.0, 64), reports(square_wave(1.0, 64), truth, 500, seed)) for seed in range(3)]
+    for one in data:
+        with_lattice, without = explain(one, [lattice]), explain(one, [lattice])
+        without.lattices = []
+        for q in (0.2, 0.5, 0.8):
+            wide, narrow = with_lattice.bounds(Quantile(q), 0.95), without.bounds(Quantile(q), 0.95)
+            width = narrow.upper - narrow.lower
+            assert narrow.lower - 0.2 * width <= wide.lower <= narrow.lower
+            assert narrow.upper <= wide.upper <= narrow.upper + 0.2 * width
+            for end, other in ((wide.lower, narrow.lower), (wide.upper, narrow.upper)):
+                assert end == other or np.abs(lattice.places - end).min() < 1e-12

@@ -10,7 +10,8 @@ beginning, while they are shown only once the reports ask for them.
 
 What is shown leans towards smooth curves, which makes its error small. An interval that leaned as well would miss rough
 truths on one side, so each normal law lies around `Fit.unshrunk`, which hardly leans. And what an explanation has not
-got, it is sure of; so it is also read with parts of the crowd that reports may hide (`hidden`).
+got, it is sure of; so it is also read with parts of the crowd that reports may hide (`hidden`). The ends of quantiles
+go on to a round number that is near: where people round, quantiles are round numbers.
 """
 
 import math
@@ -25,7 +26,7 @@ import numpy as np
 from discreet.arrays import Counts, Floats, sums_at_edges
 from discreet.estimation.density import LEAST_SCATTER, Fit, Reports
 from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
-from discreet.estimation.hidden import Cases, asked_places, cases_beside, no_cases, parts_beside
+from discreet.estimation.hidden import OTHER, ROUND, Cases, asked_places, cases_beside, no_cases, parts_beside
 from discreet.estimation.intervals import Bounds, needless
 from discreet.estimation.resampling import generator
 from discreet.estimation.within import CLOSE, Lattice, Within, between_edges, interpolated, larger_neighbour
@@ -42,6 +43,9 @@ SEEN = 3.0
 """People expected in a bucket from which on it is not empty; with fewer, 1 in 20 crowds would have nobody there."""
 SAME = 1e-7
 """A number asked about that is this near to a round one, as a part of the domain, is that."""
+NEAR, COARSE = 0.2, 0.5
+"""An end of a quantile's interval goes on to a number that is nearer than the first part of the interval's width, if
+that number is a multiple of a step of at least the second part."""
 HALVINGS = 12
 """How often a bracket of a quantile is halved before a straight line finds the rest."""
 WINDOWS = (64, 16, 4)
@@ -107,8 +111,8 @@ class Explanations:
         Those that intervals are made of.
     reports : Reports, optional
         What they explain; unless given, nothing is told of parts of the crowd that they have not got.
-    round_places : array
-        Round numbers, in [0, 1]: where heaps may lie.
+    lattices : sequence of Lattice
+        Round numbers: where heaps may lie.
     """
 
     def __init__(
@@ -116,10 +120,10 @@ class Explanations:
         found: Sequence[Explanation],
         size: int,
         reports: Reports | None = None,
-        round_places: Floats | None = None,
+        lattices: Sequence[Lattice] = (),
     ) -> None:
         self.size, self.reports = size, reports
-        self.round_places = np.empty(0) if round_places is None else round_places
+        self.lattices = sorted(lattices, key=lambda lattice: -lattice.step)
         self._known_cases: dict[tuple[int, tuple[float, ...]], Cases] = {}
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
         self.allowed, weights = _weighed(found, [one.score for one in found])
@@ -209,11 +213,15 @@ class Explanations:
         """Return how many people may be in parts that an explanation has not got."""
         if self.reports is None:
             return no_cases(self.size)
-        inside = tuple(x for x in asked if 0 < x < 1 and (np.abs(self.round_places - x) < SAME).any())
-        key = id(one.fit), inside
+        key = id(one.fit), asked
         if key not in self._known_cases:
-            self._known_cases[key] = cases_beside(self.reports, one.fit, parts_beside(one.fit, inside))
+            likely = {x: ROUND if self._is_round(x) else OTHER for x in asked if 0 < x < 1}
+            self._known_cases[key] = cases_beside(self.reports, one.fit, parts_beside(one.fit, likely))
         return self._known_cases[key]
+
+    def _is_round(self, x: float) -> bool:
+        """Whether a place is a point of a lattice."""
+        return any((np.abs(lattice.places - x) < SAME).any() for lattice in self.lattices)
 
     @cached_property
     def _cumulative(self) -> tuple[Counts, Floats, Floats]:
@@ -255,9 +263,23 @@ class Explanations:
         low, high = self._edges(level)
         first, last = self._reached(q, high, level, 1), self._reached(q, low, level, 0)
         middle = crossing(self._stops, self._allowed_curve, q)
-        first, last = min(first, middle), max(last, middle)
+        first, last = self._to_round(min(first, middle), max(last, middle))
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
         return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
+
+    def _to_round(self, first: float, last: float) -> tuple[float, float]:
+        """Return the ends of an interval, or the roundest numbers that are just outside them."""
+        width = last - first
+
+        def further(end: float, sign: int) -> float:
+            for lattice in self.lattices:
+                distance = sign * (lattice.places - end)
+                near = lattice.places[(distance >= 0) & (distance <= NEAR * width)]
+                if near.size and np.diff(lattice.places).max() >= COARSE * width:
+                    return float(near.min() if sign > 0 else near.max())
+            return end
+
+        return further(first, -1), further(last, 1)
 
     def _reached(self, q: float, heights: Floats, level: float, side: int) -> float:
         """Return where the lower (0) or upper (1) ends reach q: first in which bucket, then where in it."""

@@ -5,7 +5,7 @@ too, because errors are proportional to the density. So it is sure that there is
 no more than a bell around 40, and sure that everybody has nothing where most people have nothing. An interval must also
 hold what is true if there is such a part after all:
 
-* a heap at the very number that is asked about, if that is a round one: where people round, they heap;
+* a heap at the very number that is asked about, above all if that is a round one: where people round, they heap;
 * a heap at either end of the domain;
 * people who are spread out, where a fit puts many into a heap at an end.
 
@@ -15,7 +15,7 @@ part, with any of a few shares. Reports can only speak against it: what they spe
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -36,6 +36,8 @@ MANY = 0.3
 """Share of people in a heap at an end from which on others may be spread out unseen."""
 FALLING = 3.0
 """Those who are spread out are e³ times denser at the lower end of the domain than at its upper end."""
+ROUND, OTHER = 2.0, 0.35
+"""How likely a heap at a number that is asked about is beforehand, compared with none, if it is round and otherwise."""
 UNLIKELY = 1e-4
 """Cases that are less likely than this are left out."""
 
@@ -52,11 +54,14 @@ class Part:
         Shares of the crowd that may be in it.
     place : float, optional
         Where all of it lies, in [0, 1]; unless given, it is spread over buckets.
+    likely : float
+        How likely it is beforehand, compared with no part.
     """
 
     law: Floats
     shares: tuple[float, ...]
     place: float | None = None
+    likely: float = 1.0
 
     def below(self, places: Floats) -> Floats:
         """Return the share of it at or below each place."""
@@ -107,16 +112,16 @@ def asked_places(functional: Functional) -> tuple[float, ...]:
     return (functional.low, functional.high) if isinstance(functional, Range) else ()
 
 
-def parts_beside(fit: Fit, round_places: Sequence[float]) -> tuple[Part, ...]:
-    """Return the parts that a fit has not got, with heaps at some round places."""
+def parts_beside(fit: Fit, asked: Mapping[float, float] | None = None) -> tuple[Part, ...]:
+    """Return the parts that a fit has not got, with heaps at places that are asked about and how likely these are."""
     size = fit.f.size
     found = []
-    for place in (*round_places, 0.0, 1.0):
+    for place, likely in {**(asked or {}), 0.0: 1.0, 1.0: 1.0}.items():
         bucket = int(bucket_at(place, size))
         if bucket not in fit.single:
             law = np.zeros(size)
             law[bucket] = 1.0
-            found.append(Part(law, SHARES if 0 < place < 1 else SHARES_AT_END, place))
+            found.append(Part(law, SHARES if 0 < place < 1 else SHARES_AT_END, place, likely))
     if max(fit.f[0], fit.f[-1]) > MANY:
         law = np.exp(-FALLING * (np.arange(size) + 0.5) / size)
         found.append(Part(law / law.sum(), SHARES))
@@ -144,7 +149,7 @@ def cases_beside(reports: Reports, fit: Fit, parts: tuple[Part, ...]) -> Cases:
             row = np.zeros(len(parts))
             row[list(several)] = shares
             rows.append(row)
-            before = -sum(math.log(len(choice)) for choice in choices)
+            before = sum(math.log(parts[i].likely / len(parts[i].shares)) for i in several)
             gain = float(slope @ row - 0.5 * row @ information @ row)
             scores.append(before + min(gain, 0.0))
     chances = np.exp(np.array(scores) - max(scores))

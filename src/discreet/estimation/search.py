@@ -286,8 +286,7 @@ def explain(reports: Reports, lattices: Sequence[Lattice] = (), own: Lattice | N
         if start.score < search.best - WORSE:
             break
     search.beside()
-    round_places = np.concatenate([np.empty(0), *(lattice.places for lattice in search.lattices)])
-    return Explanations(search.found, reports.size, reports, round_places)
+    return Explanations(search.found, reports.size, reports, search.lattices)
 
 
 def _nested(lattice: Lattice, other: Lattice) -> bool:
