@@ -1,6 +1,7 @@
 """The accuracy suite: its columns and truths are exact, and it notices intervals that are too narrow or too wide."""
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from discreet.errors import DiscreetError
 from discreet_benchmarks.honesty import Cell, cells, measure, suite
 from discreet_benchmarks.honesty import columns as known
 from discreet_benchmarks.honesty.columns import HALVES, KINDS, Column
-from discreet_benchmarks.honesty.page import default_of, markdown
+from discreet_benchmarks.honesty.page import chance, default_of, markdown
 from discreet_benchmarks.honesty.targets import Histogram, distribution_targets, hides_heap
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -184,6 +185,14 @@ def test_the_page_shows_what_was_measured():
     assert PUBLISHED["verdict"] == suite.verdict(suite.rows_of(PUBLISHED))
     assert PUBLISHED["runs"] >= 100
     assert PUBLISHED["halves"] == ["reporting"]
+
+
+def test_the_page_says_how_many_coverages_chance_puts_outside():
+    likely = [math.comb(200, k) * 0.95**k * 0.05 ** (200 - k) for k in range(201)]
+    row = {"runs": 200, "is_edge": False}
+    assert f"about {1000 * (1 - sum(likely[184:197])):.0f} of the 1000 " in chance([row] * 1000, 200)
+    assert f"about {1000 * sum(likely[:184]):.0f} of the 1000 " in chance([row | {"is_edge": True}] * 1000, 200)
+    assert "about 0 of the 100 " in chance([row | {"runs": 1000}] * 100, 200)
 
 
 @pytest.mark.slow

@@ -282,6 +282,37 @@ def test_raw_hierarchies_are_unbiased_with_the_stated_error(method):
 
 
 @pytest.mark.needs("scipy")
+@pytest.mark.parametrize("method", TREES)
+def test_variances_and_quantiles_of_hierarchies_are_not_read_where_the_histogram_is_shown(method):
+    """With few reports the histogram that is shown is far from the unbiased one; intervals belong to that."""
+    values = np.repeat(np.minimum(np.random.default_rng(3).exponential(8, 2_500), 100), 2)
+    plan = dc.Distribution(dc.Interval(0, 100), epsilon=1, method=method)
+    held = {"variance": 0, "median": 0}
+    wide = 0.0
+    for seed in range(20):
+        answer = dc.simulate(plan, values, seed=seed)
+        for name, truth in (("variance", values.var()), ("median", np.median(values))):
+            number = getattr(answer, name)
+            held[name] += number.interval[0] <= truth <= number.interval[1]
+        wide += (answer.variance.interval[1] - answer.variance.interval[0]) / 20
+    assert min(held.values()) >= 17
+    assert wide < 1.5 * 100**2 / 12
+
+
+def test_a_part_of_a_cell_may_hold_all_of_it_or_nothing():
+    values = np.repeat([20.0, 60.0, 75.0], 2_000)  # each in a single bucket
+    plan = dc.Distribution(DOMAIN, epsilon=2, method="binning")
+    truth = np.histogram(values, plan.bins, (DOMAIN.low, DOMAIN.high))[0] / values.size
+    low, high = dc.simulate(plan, values, seed=2).bands["probabilities"].T
+    assert ((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean() > 0.9
+    held = np.flatnonzero(truth)
+    assert (high[held] > truth[held] - 0.03).all()
+    assert (low[held] == 0).all()
+    # Whole cells are told as well as ever.
+    _, _, low, high = dc.simulate(plan, values, seed=2).coarse(32)
+    assert (high - low).max() < 0.12
+
+
 def test_the_estimate_is_usable():
     values = people(20_000)
     answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64), values, seed=2)

@@ -109,16 +109,17 @@ class DrawnUncertainty:
 
     Parameters
     ----------
-    corrected, raw : array
-        The histogram that is shown, and the unbiased one that it was made from.
+    near, raw : array
+        The unbiased histogram, and one without negative shares that is near it: what is read off a histogram is nearly
+        linear between them. The one that is shown need not be near.
     make : callable
         Draws errors of the raw estimate, one per row; called when they are first needed.
     finer : int
         Equal parts that each bucket of which something is known was divided into.
     """
 
-    def __init__(self, corrected: Floats, raw: Floats, make: Callable[[], Floats], finer: int = 1) -> None:
-        self.corrected, self.raw, self._make, self._finer = corrected, raw, make, finer
+    def __init__(self, near: Floats, raw: Floats, make: Callable[[], Floats], finer: int = 1) -> None:
+        self.near, self.raw, self._make, self._finer = near, raw, make, finer
 
     @cached_property
     def errors(self) -> Floats:
@@ -138,10 +139,10 @@ class DrawnUncertainty:
         """Return its interval."""
         if isinstance(functional, Quantile):
             return self._quantile(functional.level, level)
-        gradient = functional.gradient(self.corrected)
-        value = functional(self.corrected) + float(gradient @ (self.raw - self.corrected))
+        gradient = functional.gradient(self.near)
+        value = functional(self.near) + float(gradient @ (self.raw - self.near))
         bounds = normal_bounds(value, float((self.errors @ gradient).std(ddof=1)), level)
-        known = self._known(self.corrected)
+        known = self._known(self.near)
         less, more = functional.slack(known, Within(known.size, loose=np.ones(known.size)))
         return Bounds(value, bounds.lower - less, bounds.upper + more, bounds.standard_error, level)
 
@@ -152,7 +153,7 @@ class DrawnUncertainty:
     def _quantile(self, q: float, level: float) -> Bounds:
         """Return all x whose cumulative share is compatible with q: whole buckets."""
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
-        sums = sums_at_edges(self._known(self.raw))
+        sums = sums_at_edges(self._known(self.near))
         errors = np.cumsum(self.errors, axis=1)[:, self._finer - 1 :: self._finer].std(axis=0, ddof=1)
         errors[-1] = 0.0
         reach = np.concatenate([[0.0], z * errors])
@@ -160,17 +161,23 @@ class DrawnUncertainty:
         size = sums.size - 1
         first = (int(np.clip(np.searchsorted(high, q), 1, size)) - 1) / size
         last = int(np.clip(np.searchsorted(low, q), 1, size)) / size
-        middle = Quantile(q)(self.corrected)
+        middle = Quantile(q)(self.near)
         first, last = min(first, middle), max(last, middle)
         return Bounds(middle, first, last, 0.5 * (last - first) / z, level)
 
     def band(self, first: Counts, last: Counts, level: float, small: bool = False) -> tuple[Floats, Floats]:
-        """Return the ends of the intervals of many sums of buckets."""
+        """Return the ends of the intervals of many sums of buckets; a part of a known bucket may hold all of it."""
         z = NormalDist().inv_cdf(0.5 + 0.5 * level)
-        sums, errors = sums_at_edges(self.raw), sums_at_edges(self.errors.T)
-        values = sums[last] - sums[first]
-        reach = z * (errors[last] - errors[first]).std(axis=1, ddof=1)
-        return values - reach, values + reach
+        known = self.errors.reshape(len(self.errors), -1, self._finer).sum(axis=2)
+        sums, errors = sums_at_edges(self._known(self.raw)), sums_at_edges(known.T)
+
+        def reached(start: Counts, end: Counts, sign: int) -> Floats:
+            reach = z * (errors[end] - errors[start]).std(axis=1, ddof=1)
+            return np.asarray(sums[end] - sums[start] + sign * reach)
+
+        before, after = first // self._finer, -(-last // self._finer)
+        inner = -(-first // self._finer)
+        return reached(inner, np.maximum(last // self._finer, inner), -1), reached(before, after, 1)
 
     def draws(self, count: int) -> Floats:
         """Return the raw histogram with other errors."""

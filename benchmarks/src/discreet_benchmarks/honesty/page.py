@@ -65,6 +65,7 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         "them. Few reports look the same whether everybody in three buckets is in one of them or spread over all, so "
         "the intervals of single buckets hold for both; bars, as many as the reports can tell apart, are judged like "
         "everything else.",
+        chance(told, found["runs"]),
         _summary("default methods", defaults, "all other methods", others),
         *([_promised(told)] if any(row["plan"] in AT_LEAST for row in told) else []),
         *([_outside(found)] if found["refused"] else []),
@@ -92,6 +93,22 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         _list(verdict["too_low"]),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def chance(told: Sequence[Row], runs: int) -> str:
+    """Say how many coverages would be outside by chance alone."""
+    from scipy.stats import binom
+
+    low, high = WITHIN
+    outside = 0.0
+    for row in told:
+        count, exact = row.get("runs") or runs, 1e-9  # a coverage that is exactly 0.92 or 0.98 is within
+        outside += binom.cdf(np.ceil(low * count - exact) - 1, count, 0.95)
+        outside += 0.0 if row["is_edge"] else binom.sf(np.floor(high * count + exact), count, 0.95)
+    return (
+        f"If every interval held the truth in exactly 95 of 100 surveys, about {outside:.0f} of the {len(told)} would "
+        "be outside by chance."
+    )
 
 
 def _surveys(rows: Sequence[Row], runs: int) -> str:

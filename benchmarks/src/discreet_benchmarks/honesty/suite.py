@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import discreet
+from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet_benchmarks.honesty import columns as known
 from discreet_benchmarks.honesty.cells import ALL, DEFAULT, Cell, Row, cells, measure
@@ -136,7 +137,8 @@ def run(
         if time.monotonic() > began + 60 * minutes and job.stored(cell.name, settings) is None:
             continue
         progress(cell.name, done, len(chosen))
-        found |= job.cells({cell.name: partial(_task, cell, several, place)}, settings)
+        with single_thread():  # on a busy machine more threads make it up to three times as slow
+            found |= job.cells({cell.name: partial(_task, cell, several, place)}, settings)
     rows = sorted((row for cell in found.values() for row in cell["rows"]), key=_place)
     about["machine"]["load_after"] = load()
     return about | {

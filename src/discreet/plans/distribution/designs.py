@@ -23,7 +23,7 @@ from discreet.errors import DiscreetError
 from discreet.estimation.em import em, ems, joint
 from discreet.estimation.resampling import generator
 from discreet.estimation.simplex import norm_sub, project
-from discreet.estimation.tree import consistent, haar_leaves, non_negative
+from discreet.estimation.tree import consistent, haar_leaves, non_negative, sums
 from discreet.estimation.two_phase import two_phase_em
 from discreet.estimation.uncertainty import DrawnUncertainty, Uncertainty, Untold
 from discreet.mechanisms.base import Mechanism
@@ -245,18 +245,19 @@ class Tree(HistogramDesign):
         layers = [oracle_frequencies(oracle, tally)[0] for oracle, tally in parts]
         variances = np.array([oracle.mean_variance / tally.n for oracle, tally in parts]) if self.weighted else None
         raw = consistent(layers, variances)
-        f = non_negative(layers, variances) if self.kind == "admm" else project(raw)
+        near = non_negative(layers, variances)
+        f = near if self.kind == "admm" else project(raw)
 
         def errors() -> Floats:
             # The estimate is linear: the errors of the leaves are those around an even tree.
             even = [
-                oracle_errors(oracle, tally.n, f.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i) + 1 / size
+                oracle_errors(oracle, tally.n, near.reshape(size, -1).sum(axis=1), ERROR_DRAWS, i) + 1 / size
                 for i, (size, (oracle, tally)) in enumerate(zip(sizes, parts, strict=True))
             ]
             rows = range(ERROR_DRAWS)
             return np.stack([consistent([layer[k] for layer in even], variances) for k in rows]) - 1 / self.bins
 
-        return Histogram(f, DrawnUncertainty(f, raw, errors), raw, {"layers": sizes})
+        return Histogram(f, DrawnUncertainty(near, raw, errors), raw, {"layers": sizes})
 
     def _haar(self, parts: Sequence[tuple[Mechanism, Tally]]) -> Histogram:
         """The leaves from the differences of all layers."""
@@ -266,14 +267,15 @@ class Tree(HistogramDesign):
             layers.append(source.differences(tally))
             deviations.append(np.sqrt(np.maximum(1 / source.gain**2 - layers[-1] ** 2, 1.0) / tally.n))
         raw = haar_leaves(layers)
-        f = project(raw)
+        near = non_negative(sums(raw, self.sizes))
 
         def errors() -> Floats:
             random = generator(0)
             drawn = [deviation * random.standard_normal((ERROR_DRAWS, deviation.size)) for deviation in deviations]
             return np.stack([haar_leaves([layer[k] for layer in drawn], 0.0) for k in range(ERROR_DRAWS)])
 
-        return Histogram(f, DrawnUncertainty(f, raw, errors), raw, {"layers": [source.size for source, _ in parts]})
+        details = {"layers": [source.size for source, _ in parts]}
+        return Histogram(project(raw), DrawnUncertainty(near, raw, errors), raw, details)
 
 
 def layer_sizes(bins: int, branching: int) -> list[int]:
