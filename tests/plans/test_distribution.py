@@ -313,6 +313,7 @@ def test_a_part_of_a_cell_may_hold_all_of_it_or_nothing():
     assert (high - low).max() < 0.12
 
 
+@pytest.mark.needs("scipy")
 def test_the_estimate_is_usable():
     values = people(20_000)
     answer = dc.simulate(dc.Distribution(DOMAIN, epsilon=2, bins=64), values, seed=2)

@@ -432,7 +432,7 @@ class Reports:
         return pull if self.leaves is None else pull + (self.leaves.frequencies - f) / self.leaves.variance(f)
 
     @single_thread()
-    def mixed(self, fit: Fit, laws: Floats) -> tuple[Floats, Floats, Floats]:
+    def mixed(self, fit: Fit, laws: Floats, without: tuple[int, ...] = ()) -> tuple[Floats, Floats, Floats]:
         """Return what the reports say of parts of the crowd that a fit has not got.
 
         With a share m of the crowd in each part g, it is (1 - Σm) softmax(θ) + Σ m g.
@@ -441,6 +441,9 @@ class Reports:
         ----------
         laws : array
             One histogram g per row.
+        without : tuple of int
+            Buckets of single heaps of the fit that do not follow, as if it had none there: one that reports do not see
+            would otherwise be swapped for a part in the same bucket, and nothing would change.
 
         Returns
         -------
@@ -463,6 +466,10 @@ class Reports:
             pulls, information = pulls + added, information + added @ apart.T
         shared = _moved(f, pulls)
         follows = cho_solve((fit._factor, True), shared.T, check_finite=False).T
+        if without:
+            added = _without_heaps(fit, without)
+            back = cho_solve((fit._factor, True), added, check_finite=False)
+            follows = follows - follows @ added @ np.linalg.solve(np.eye(len(without)) + added.T @ back, back.T)
         return slope, information - shared @ follows.T, -_moved(f, follows)
 
 
@@ -471,6 +478,19 @@ def _raised(precision: Floats, half: float, bucket: int) -> tuple[Floats, float]
     column = precision[:, bucket]
     scale = 1.0 + HEAP_VARIANCE * column[bucket]
     return precision - np.outer(column, column) * (HEAP_VARIANCE / scale), half - 0.5 * math.log(scale)
+
+
+def _without_heaps(fit: Fit, buckets: tuple[int, ...]) -> Floats:
+    """Return U, with U Uᵀ what K⁻¹ grows by if single heaps in these buckets are taken from a fit's prior."""
+    precision = _precision(fit.f.size, fit.prior)[0]
+    for bucket in fit.single:
+        precision = _raised(precision, 0.0, bucket)[0]
+    columns = []
+    for bucket in buckets:
+        column = precision[:, bucket]
+        columns.append(column * math.sqrt(HEAP_VARIANCE / (1.0 - HEAP_VARIANCE * column[bucket])))
+        precision = precision + np.outer(columns[-1], columns[-1])
+    return np.column_stack(columns)
 
 
 def _softmax(theta: Floats) -> Floats:

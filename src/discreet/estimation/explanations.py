@@ -240,6 +240,18 @@ class Explanations:
         variances = own - 2 * between_edges(covariances, starts, ends)
         return values.T[which], np.sqrt(np.maximum(variances, 0.0))[which]
 
+    def _with_cases(self, starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return weights, shares and errors as `_between` does, a row per case of an explanation."""
+        values, errors = self._between(starts, ends)
+        cases = [self._cases(one) for one in self.allowed]
+        changes = [
+            of.changes_below(ends / self.size, f) - of.changes_below(starts / self.size, f) * (starts > 0)
+            for of, f in zip(cases, [one.fit.f for one in self.allowed], strict=True)
+        ]
+        which = np.repeat(np.arange(len(cases)), [of.chances.size for of in cases])
+        weights = self.weights[which] * np.concatenate([of.chances for of in cases])
+        return weights, values[which] + np.concatenate(changes), errors[which]
+
     def _shares_below(self, places: Floats, level: float) -> tuple[Floats, Floats]:
         """Return the intervals of the shares at or below some places."""
         weights, lows, highs, errors = [], [], [], []
@@ -312,13 +324,13 @@ class Explanations:
         What the oracle says of them, and what reports say of wider windows around them, limits how far up they may
         reach.
         """
-        values, errors = self._between(starts, ends)
-        low, high = _ends(self.weights, values, values, errors, level)
+        weights, values, errors = self._with_cases(starts, ends)
+        low, high = _ends(weights, values, values, errors, level)
         if not small:
             return low, high
         positive = np.maximum(values, 1e-12)
         centres, relative = np.log(positive), np.minimum(errors / positive, 5.0)
-        lower, upper = (np.exp(ends) for ends in _ends(self.weights, centres, centres, relative, level))
+        lower, upper = (np.exp(ends) for ends in _ends(weights, centres, centres, relative, level))
         most = self._most_around(starts, ends, level)
         limits = None if self.reports is None else self.reports.limits
         if limits is not None:
@@ -326,7 +338,7 @@ class Explanations:
             seen, variance = (interpolated(sums, ends) - interpolated(sums, starts)).T
             most = np.minimum(most, seen + 3.0 * np.sqrt(variance * np.minimum(ends - starts, 1.0)))
         # A bucket may be empty, which no logarithm can say: certainly one in which so few people are expected.
-        told = self.weights @ values > (0.0 if self.reports is None else SEEN / self.reports.n)
+        told = weights @ values > (0.0 if self.reports is None else SEEN / self.reports.n)
         return np.minimum(lower, np.maximum(low, 0.0)) * told, np.maximum(np.minimum(upper, most), high)
 
     def _most_around(self, starts: Floats, ends: Floats, level: float) -> Floats:

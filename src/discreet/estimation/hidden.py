@@ -6,8 +6,9 @@ no more than a bell around 40, and sure that everybody has nothing where most pe
 hold what is true if there is such a part after all:
 
 * a heap at the very number that is asked about, above all if that is a round one: where people round, they heap;
-* a heap at either end of the domain;
-* people who are spread out, where a fit puts many into a heap at an end.
+* a heap at either end of the domain, also if the fit may have one there, but reports do not tell how large it is;
+* people who are spread out, where a fit puts many into a heap at an end;
+* more people beside such a heap than the fit says, or none: what little they have looks like nothing.
 
 With a share m of people in a part, the crowd is (1 - m) f + m g. In m the log-likelihood is nearly a parabola, however
 little the reports tell, and the rest of the crowd follows (`Reports.mixed`). Beforehand each part is as likely as no
@@ -24,13 +25,13 @@ import numpy as np
 from discreet.arrays import Floats, sums_at_edges
 from discreet.estimation.density import Fit, Reports
 from discreet.estimation.functionals import Cdf, Functional, Range
-from discreet.estimation.within import CLOSE, bucket_at, interpolated
+from discreet.estimation.within import CLOSE, bucket_at, interpolated, larger_neighbour
 
 SHARES = (0.02, 0.06, 0.18, 0.5)
 """Shares of people that may be in a heap at a round number, or spread out."""
-SHARES_AT_END = (0.05, 0.2, 0.4, 0.6, 0.8)
+SHARES_AT_END = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Shares of people that may be in a heap at an end of the domain; many may have nothing."""
-ALL = 0.9
+ALL = 0.97
 """Largest share of people in all such parts together."""
 MANY = 0.3
 """Share of people in a heap at an end from which on others may be spread out unseen."""
@@ -38,6 +39,12 @@ FALLING = 3.0
 """Those who are spread out are e³ times denser at the lower end of the domain than at its upper end."""
 ROUND, OTHER = 2.0, 0.35
 """How likely a heap at a number that is asked about is beforehand, compared with none, if it is round and otherwise."""
+SEEN = 2.0
+"""A heap that is at least this many times as large as its error is seen."""
+BESIDE = (1 / 32, 1 / 8)
+"""Parts of the domain beside a heap at its end."""
+NOTICED = 1e-4
+"""Share of people from which on there is somebody in a part of the domain."""
 UNLIKELY = 1e-4
 """Cases that are less likely than this are left out."""
 
@@ -51,7 +58,7 @@ class Part:
     law : array
         Its histogram.
     shares : tuple of float
-        Shares of the crowd that may be in it.
+        Shares of the crowd that may be in it, besides those who are; below 0, these may not be there.
     place : float, optional
         Where all of it lies, in [0, 1]; unless given, it is spread over buckets.
     likely : float
@@ -118,14 +125,36 @@ def parts_beside(fit: Fit, asked: Mapping[float, float] | None = None) -> tuple[
     found = []
     for place, likely in {**(asked or {}), 0.0: 1.0, 1.0: 1.0}.items():
         bucket = int(bucket_at(place, size))
-        if bucket not in fit.single:
+        if not _is_seen(fit, bucket):
             law = np.zeros(size)
             law[bucket] = 1.0
             found.append(Part(law, SHARES if 0 < place < 1 else SHARES_AT_END, place, likely))
+    for end in (0, size - 1):
+        if _is_seen(fit, end):
+            found += _beside(fit, end)
     if max(fit.f[0], fit.f[-1]) > MANY:
         law = np.exp(-FALLING * (np.arange(size) + 0.5) / size)
         found.append(Part(law / law.sum(), SHARES))
     return tuple(found)
+
+
+def _is_seen(fit: Fit, bucket: int) -> bool:
+    """Whether a fit has a single heap in a bucket, and the reports tell how large it is."""
+    if bucket not in fit.single:
+        return False
+    heap = fit.f[bucket] - larger_neighbour(fit.f)[bucket]
+    return bool(heap >= SEEN * fit.error(np.eye(1, fit.f.size, bucket)[0]))
+
+
+def _beside(fit: Fit, end: int) -> list[Part]:
+    """Return that there are twice as many people beside a heap at an end as a fit says, or none, near and further."""
+    found, distance = [], np.abs(np.arange(fit.f.size) - end)
+    for reach in BESIDE:
+        law = np.where((distance > 0) & (distance <= max(reach * fit.f.size, 1)), fit.f, 0.0)
+        share = float(law.sum())
+        if share > NOTICED:
+            found.append(Part(law / share, (-share, share)))
+    return found
 
 
 def no_cases(size: int) -> Cases:
@@ -137,7 +166,9 @@ def cases_beside(reports: Reports, fit: Fit, parts: tuple[Part, ...]) -> Cases:
     """Return how many people may be in parts that a fit has not got: none, one, or both that are asked about."""
     if not parts:
         return no_cases(fit.f.size)
-    slope, information, moves = reports.mixed(fit, np.array([part.law for part in parts]))
+    places = {int(bucket_at(part.place, fit.f.size)) for part in parts if part.place is not None}
+    unseen = tuple(bucket for bucket in fit.single if bucket in places)
+    slope, information, moves = reports.mixed(fit, np.array([part.law for part in parts]), unseen)
     asked = [i for i, part in enumerate(parts) if part.place is not None and 0 < part.place < 1]
     together = [(), *((i,) for i in range(len(parts))), *([tuple(asked)] if len(asked) == 2 else [])]
     rows, scores = [], []
