@@ -133,24 +133,58 @@ def test_a_run_continues_unless_the_code_changed(small, tmp_path, monkeypatch):
     assert suite.run(chosen, 20, minutes=-1)["left_out"] == 2
 
 
-def test_only_quantiles_are_measured_again_if_only_their_code_changed(tmp_path, monkeypatch):
-    for name in ("plans/quantile/search.py", "estimation/em.py"):
+def test_only_what_depends_on_it_is_measured_again_if_code_changed(tmp_path, monkeypatch):
+    changes = {
+        "plans/quantile/search.py": ["quantiles"],
+        "estimation/hidden.py": ["distributions"],
+        "plans/mean/plan.py": ["quantiles", "distributions", "others"],
+    }
+    for name in changes:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x = 1\n", "utf-8")
     monkeypatch.setattr(suite.discreet, "__file__", str(tmp_path / "__init__.py"))
 
     def found():
         suite.fingerprint.cache_clear()
-        return suite.fingerprint("quantile"), suite.fingerprint("mean")
+        return {name: suite.fingerprint(name) for name in (*suite.OWN, "others")}
 
-    first = found()
-    (tmp_path / "plans/quantile/search.py").write_text("x = 2\n", "utf-8")
-    second = found()
-    (tmp_path / "estimation/em.py").write_text("x = 2\n", "utf-8")
-    third = found()
+    for name, expected in changes.items():
+        before = found()
+        (tmp_path / name).write_text("x = 2\n", "utf-8")
+        assert [family for family, code in found().items() if code != before[family]] == expected
     suite.fingerprint.cache_clear()
-    assert first[0] != second[0] != third[0]
-    assert first[1] == second[1] != third[1]
+
+
+def test_files_that_only_some_answers_depend_on_exist():
+    package = Path(suite.discreet.__file__).parent
+    assert all((package / name).exists() for names in suite.OWN.values() for name in names)
+
+
+def test_published_figures_of_the_same_code_are_taken_over(tmp_path, monkeypatch):
+    chosen = cells(["mean", "variance", "quantile"], columns=["two bells"], half="reporting", epsilons=[0.5], ns=[500])
+    first = suite.run(chosen, 20, tmp_path)
+    assert list(first["refused"]) == ["quantile auto, reporting two bells, epsilon 0.5, n 500"]
+    assert first["taken_over"] == 0
+    measured = []
+
+    def measure(cell, *_):
+        measured.append(cell.plan)
+        return []
+
+    monkeypatch.setattr(suite, "measure", measure)
+    again = suite.run(chosen, 20, published=first)
+    assert again["rows"] == first["rows"]
+    assert again["refused"] == first["refused"]
+    assert again["taken_over"] == 3
+    assert " 3 cells are of an earlier run of the same code." in markdown(again)
+    assert measured == []
+    # With another number of surveys, of another half, or of other code, they are not.
+    suite.run(chosen, 21, published=first)
+    suite.run(chosen, 20, published=first | {"halves": ["choosing"]})
+    assert measured == ["mean", "variance", "mean", "variance", "quantile"]
+    measured.clear()
+    suite.run(chosen, 20, published=first | {"code": first["code"] | {"distributions": "other"}})
+    assert measured == ["variance"]
 
 
 def test_regressions_are_told_apart_from_chance():

@@ -28,13 +28,14 @@ def honesty(
     publish: Annotated[
         bool, typer.Option("--publish", help="Also write the results and the page into docs/ of this clone.")
     ] = False,
+    anew: Annotated[bool, typer.Option("--anew", help="Measure everything, also what was published.")] = False,
     minutes: Annotated[float, typer.Option(min=0, help="Start no further cell after this time.")] = math.inf,
     as_json: Json = False,
 ) -> None:
     """Measure how often every plan's intervals hold the truth, how wide they are, and how large the errors.
 
-    An interrupted run continues where it stopped, unless the code has changed. With --publish, the exit code is 1 if a
-    published figure became worse.
+    An interrupted run continues where it stopped, unless the code has changed; published figures of unchanged code are
+    taken over, if the suite is measured as it was published. With --publish, the exit code is 1 if one became worse.
     """
     from discreet_benchmarks.command import Progress
     from discreet_benchmarks.honesty.columns import HALVES
@@ -51,11 +52,12 @@ def honesty(
     for name in plan or []:
         question(name)
     chosen = [cell for cell in standing(half, size, data) if not plan or cell.plan in plan]
-    with Progress() as progress:
-        found = run(chosen, runs, out / "cells", data, progress, minutes)
-    text = write(found, out)
     before = DOCS / RESULT
-    worse = regressions(rows_of(found), rows_of(json.loads(before.read_text("utf-8")))) if before.is_file() else []
+    published = json.loads(before.read_text("utf-8")) if before.is_file() else None
+    with Progress() as progress:
+        found = run(chosen, runs, out / "cells", data, progress, minutes, None if anew else published)
+    text = write(found, out)
+    worse = regressions(rows_of(found), rows_of(published)) if published else []
     if publish:
         write(found, DOCS)
     if as_json:

@@ -39,14 +39,22 @@ FIELDS = (
     "coverage_bucketed", "relative_width", "rmse", "bias", "truth", "ratio", "ratio_to", "is_edge", "runs",
 )  # fmt: skip
 """What is published of a row, in this order."""
+OF_CELL = ("plan", "method", "column", "epsilon", "n")
+"""What says which cell of its half a row is of."""
 DERIVED = ("means", "quantiles", "range-means", "variance")
 """Plans that answer as another does (each of several numbers as the plan of one; a variance as the distribution), so
 that fewer cells tell enough."""
 ROOMS = ("plans", "estimation", "mechanisms", "optimize", "operators")
 """The parts of discreet that answers depend on."""
-OF_QUANTILES = ("plans/quantile", "estimation/stairs.py")
-"""Of the plans as they are tried here, only quantiles are answered by this code. Learnt ranges use it, too: if they are
-ever tried here, it is theirs as well."""
+OWN = {
+    "quantiles": ("plans/quantile", "estimation/stairs.py"),
+    "distributions": (
+        "plans/distribution",
+        *(f"estimation/{name}.py" for name in ("density", "explanations", "hidden", "search", "uncertainty")),
+    ),
+}
+"""Of the answers as they are tried here, only these depend on this code. Learnt ranges use that of quantiles, too: if
+they are ever tried here, it is theirs as well."""
 
 
 def standing(half: Half = "reporting", size: str = "standard", place: Path | None = None) -> list[Cell]:
@@ -93,13 +101,21 @@ def standing(half: Half = "reporting", size: str = "standard", place: Path | Non
     return list(dict.fromkeys(found))
 
 
+def family(cell: Cell) -> str:
+    """Return which code a cell's answers are made by, beside that which all share: "quantiles" and so on."""
+    if cell.plan in ("quantile", "quantiles"):
+        return "quantiles"
+    is_read = cell.plan in ("distribution", "variance", "range-means") or cell.method == "distribution"
+    return "distributions" if is_read else "others"
+
+
 @cache
-def fingerprint(plan: str) -> str:
-    """Return a hash of the code that a plan's answers depend on."""
+def fingerprint(of: str) -> str:
+    """Return a hash of the code that a family of answers depends on."""
     root = Path(discreet.__file__).parent
+    foreign = tuple(path for name, paths in OWN.items() if name != of for path in paths)
     files = sorted(path for room in ROOMS for path in (root / room).rglob("*.py"))
-    if plan not in ("quantile", "quantiles"):
-        files = [path for path in files if not path.relative_to(root).as_posix().startswith(OF_QUANTILES)]
+    files = [path for path in files if not path.relative_to(root).as_posix().startswith(foreign)]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
@@ -110,6 +126,7 @@ def run(
     place: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda text, done, total: None,
     minutes: float = math.inf,
+    published: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Measure the cells and return everything, ready for JSON.
 
@@ -127,13 +144,18 @@ def run(
         Called with the current cell, the number of finished cells and the number of all cells.
     minutes : float
         After this time no further cell is measured, only read; the result says how many were left out.
+    published : dict, optional
+        An earlier result: its cells are taken over where the code that they depend on is still the same.
     """
     about, began = circumstances(), time.monotonic()
     job = Job(folder=folder)
-    found: dict[str, Any] = {}
+    found = {} if published is None else _still_true(published, chosen, runs)
+    taken_over = len(found)
     for done, cell in enumerate(chosen):
-        several = runs * MORE if cell.plan in QUICK and cell.method not in SLOW else runs
-        settings = {"runs": several, "code": fingerprint(cell.plan)}
+        if cell.name in found:
+            continue
+        several = _surveys(cell, runs)
+        settings = {"runs": several, "code": fingerprint(family(cell))}
         if time.monotonic() > began + 60 * minutes and job.stored(cell.name, settings) is None:
             continue
         progress(cell.name, done, len(chosen))
@@ -145,12 +167,36 @@ def run(
         "runs": runs,
         "cells": len(found),
         "left_out": len(chosen) - len(found),
+        "taken_over": taken_over,
+        "code": {name: fingerprint(name) for name in (*OWN, "others")},
         "halves": sorted({cell.half for cell in chosen}),
         "fields": list(FIELDS),
         "rows": [[_short(row.get(name)) for name in FIELDS] for row in rows],
         "refused": {name: cell["refused"] for name, cell in found.items() if "refused" in cell},
         "verdict": verdict(rows),
     }
+
+
+def _surveys(cell: Cell, runs: int) -> int:
+    return runs * MORE if cell.plan in QUICK and cell.method not in SLOW else runs
+
+
+def _still_true(published: dict[str, Any], chosen: Sequence[Cell], runs: int) -> dict[str, Any]:
+    """Return the cells of an earlier result that today's code would give again, from as many surveys."""
+    rows: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows_of(published):
+        rows.setdefault(tuple(row[key] for key in OF_CELL), []).append(row)
+    found: dict[str, Any] = {}
+    for cell in chosen:
+        code = published.get("code", {}).get(family(cell))
+        if code != fingerprint(family(cell)) or published["halves"] != [cell.half]:
+            continue
+        told = rows.get(tuple(getattr(cell, key) for key in OF_CELL), [])
+        if told and told[0]["runs"] == _surveys(cell, runs):
+            found[cell.name] = {"rows": told}
+        elif cell.name in published["refused"]:
+            found[cell.name] = {"rows": [], "refused": published["refused"][cell.name]}
+    return found
 
 
 def _place(row: Row) -> tuple[Any, ...]:
@@ -210,7 +256,7 @@ def _said(row: Row) -> str:
     return f"{row['plan']} {row['method']}, {row['functional']}: {row['coverage']:.3f} ({where})"
 
 
-KEY = ("plan", "method", "column", "epsilon", "n", "functional")
+KEY = (*OF_CELL, "functional")
 
 
 def regressions(rows: Sequence[Row], before: Sequence[Row], slack: float = 3.0) -> list[str]:
