@@ -32,9 +32,12 @@ from discreet.arrays import Counts, Floats
 from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet.estimation.em import check_channel, check_counts
+from discreet.estimation.within import larger_neighbour
 from discreet.extras import require
 from discreet.operators import Operator
 
+SEEN = 2.0
+"""A heap that is at least this many times as large as its error is seen."""
 LARGEST_STEP = 3.0
 """Largest change of the log-density in one Newton step."""
 ENOUGH = 0.1
@@ -233,6 +236,28 @@ class Fit:
         """Return the fit without what only `heap_gains` and `Reports.with_heap` need, two matrices."""
         return replace(self, _curvature=None)
 
+    def without(self, buckets: tuple[int, ...]) -> "Fit":
+        """Return the fit, with the errors that it would have if its prior had no single heaps in these buckets."""
+        from scipy.linalg import cho_factor
+
+        precision = _precision(self.f.size, self.prior)[0]
+        for bucket in self.single:
+            precision = _raised(precision, 0.0, bucket)[0]
+        lower = np.tril(self._factor)
+        curvature = lower @ lower.T
+        for bucket in buckets:  # the inverse of `_raised`
+            column = precision[:, bucket]
+            more = np.outer(column, column) * (HEAP_VARIANCE / (1.0 - HEAP_VARIANCE * column[bucket]))
+            precision, curvature = precision + more, curvature + more
+        factor = cho_factor(curvature, lower=True, overwrite_a=True, check_finite=False)[0]
+        left = tuple(bucket for bucket in self.single if bucket not in buckets)
+        return replace(self, single=left, _factor=factor, _curvature=None)
+
+    def sees(self, bucket: int) -> bool:
+        """Whether it has a single heap in a bucket, and the reports tell how large that is."""
+        heap = self.f[bucket] - larger_neighbour(self.f)[bucket]
+        return bucket in self.single and bool(heap >= SEEN * self.error(np.eye(1, self.f.size, bucket)[0]))
+
     @property
     def curvature(self) -> _Curvature:
         """What the fit needs to be given one more heap."""
@@ -411,6 +436,10 @@ class Reports:
         known = _Curvature(information, precision, half)
         return Fit(f, theta, goal + volume, prior, single, there, around, factor, known)
 
+    def likelihood(self, f: Floats) -> float:
+        """Return the logarithm of the likelihood of a histogram, up to a constant."""
+        return self._likelihood(f)[0]
+
     def _likelihood(self, f: Floats) -> tuple[float, Floats]:
         y = np.asarray(self.channel @ f)
         seen = self.counts > 0
@@ -432,7 +461,7 @@ class Reports:
         return pull if self.leaves is None else pull + (self.leaves.frequencies - f) / self.leaves.variance(f)
 
     @single_thread()
-    def mixed(self, fit: Fit, laws: Floats, without: tuple[int, ...] = ()) -> tuple[Floats, Floats, Floats]:
+    def mixed(self, fit: Fit, laws: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what the reports say of parts of the crowd that a fit has not got.
 
         With a share m of the crowd in each part g, it is (1 - Σm) softmax(θ) + Σ m g.
@@ -441,9 +470,6 @@ class Reports:
         ----------
         laws : array
             One histogram g per row.
-        without : tuple of int
-            Buckets of single heaps of the fit that do not follow, as if it had none there: one that reports do not see
-            would otherwise be swapped for a part in the same bucket, and nothing would change.
 
         Returns
         -------
@@ -466,10 +492,6 @@ class Reports:
             pulls, information = pulls + added, information + added @ apart.T
         shared = _moved(f, pulls)
         follows = cho_solve((fit._factor, True), shared.T, check_finite=False).T
-        if without:
-            added = _without_heaps(fit, without)
-            back = cho_solve((fit._factor, True), added, check_finite=False)
-            follows = follows - follows @ added @ np.linalg.solve(np.eye(len(without)) + added.T @ back, back.T)
         return slope, information - shared @ follows.T, -_moved(f, follows)
 
 
@@ -478,19 +500,6 @@ def _raised(precision: Floats, half: float, bucket: int) -> tuple[Floats, float]
     column = precision[:, bucket]
     scale = 1.0 + HEAP_VARIANCE * column[bucket]
     return precision - np.outer(column, column) * (HEAP_VARIANCE / scale), half - 0.5 * math.log(scale)
-
-
-def _without_heaps(fit: Fit, buckets: tuple[int, ...]) -> Floats:
-    """Return U, with U Uᵀ what K⁻¹ grows by if single heaps in these buckets are taken from a fit's prior."""
-    precision = _precision(fit.f.size, fit.prior)[0]
-    for bucket in fit.single:
-        precision = _raised(precision, 0.0, bucket)[0]
-    columns = []
-    for bucket in buckets:
-        column = precision[:, bucket]
-        columns.append(column * math.sqrt(HEAP_VARIANCE / (1.0 - HEAP_VARIANCE * column[bucket])))
-        precision = precision + np.outer(columns[-1], columns[-1])
-    return np.column_stack(columns)
 
 
 def _softmax(theta: Floats) -> Floats:

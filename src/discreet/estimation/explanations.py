@@ -107,8 +107,6 @@ class Explanations:
     ----------
     shown : list of Explanation
         Those of the allowed that the histogram is the average of.
-    allowed : list of Explanation
-        Those that intervals are made of.
     reports : Reports, optional
         What they explain; unless given, nothing is told of parts of the crowd that they have not got.
     lattices : sequence of Lattice
@@ -126,11 +124,22 @@ class Explanations:
         self.lattices = sorted(lattices, key=lambda lattice: -lattice.step)
         self._known_cases: dict[tuple[int, tuple[float, ...]], Cases] = {}
         self._edges = cache(lambda level: self._shares_below(np.arange(size + 1) / size, level))
-        self.allowed, weights = _weighed(found, [one.score for one in found])
-        self.weights = _by_kind(self.allowed, weights)
+        self._allowed, weights = _weighed(found, [one.score for one in found])
+        self.weights = _by_kind(self._allowed, weights)
         self.shown, self.shown_weights = _weighed(
-            self.allowed, [one.score - DOUBT * one.doubts for one in self.allowed]
+            self._allowed, [one.score - DOUBT * one.doubts for one in self._allowed]
         )
+
+    @cached_property
+    def allowed(self) -> list[Explanation]:
+        """Those that intervals are made of: without heaps at the ends that reports do not see, which `hidden` adds."""
+        if self.reports is None:
+            return self._allowed
+        fits = {id(one.fit): one.fit for one in self._allowed}
+        for key, fit in fits.items():
+            unseen = tuple(end for end in {0, self.size - 1} & {*fit.single} if not fit.sees(end))
+            fits[key] = fit.without(unseen) if unseen else fit
+        return [replace(one, fit=fits[id(one.fit)]) for one in self._allowed]
 
     @cached_property
     def f(self) -> Floats:
@@ -212,7 +221,7 @@ class Explanations:
     def _cases(self, one: Explanation, asked: tuple[float, ...] = ()) -> Cases:
         """Return how many people may be in parts that an explanation has not got."""
         if self.reports is None:
-            return no_cases(self.size)
+            return no_cases(one.fit.f)
         key = id(one.fit), asked
         if key not in self._known_cases:
             likely = {x: ROUND if self._is_round(x) else OTHER for x in asked if 0 < x < 1}
@@ -244,8 +253,10 @@ class Explanations:
         """Return weights, shares and errors as `_between` does, a row per case of an explanation."""
         values, errors = self._between(starts, ends)
         cases = [self._cases(one) for one in self.allowed]
+        evenly = Within(self.size)
         changes = [
-            of.changes_below(ends / self.size, f) - of.changes_below(starts / self.size, f) * (starts > 0)
+            of.changes_below(ends / self.size, f, evenly)
+            - of.changes_below(starts / self.size, f, evenly) * (starts > 0)
             for of, f in zip(cases, [one.fit.f for one in self.allowed], strict=True)
         ]
         which = np.repeat(np.arange(len(cases)), [of.chances.size for of in cases])
@@ -261,7 +272,7 @@ class Explanations:
             bucket, share, less, more = one.within.at(places)
             cases = self._cases(one)
             mass = one.fit.f[bucket]
-            values = interpolated(sums, bucket + share) + cases.changes_below(places, one.fit.f)
+            values = interpolated(sums, bucket + share) + cases.changes_below(places, one.fit.f, one.within)
             weights.append(weight * cases.chances)
             lows.append(values - less * mass)
             highs.append(values + more * mass)

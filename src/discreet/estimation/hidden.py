@@ -25,7 +25,7 @@ import numpy as np
 from discreet.arrays import Floats, sums_at_edges
 from discreet.estimation.density import Fit, Reports
 from discreet.estimation.functionals import Cdf, Functional, Range
-from discreet.estimation.within import CLOSE, bucket_at, interpolated, larger_neighbour
+from discreet.estimation.within import CLOSE, Within, bucket_at, interpolated
 
 SHARES = (0.02, 0.06, 0.18, 0.5)
 """Shares of people that may be in a heap at a round number, or spread out."""
@@ -39,12 +39,12 @@ FALLING = 3.0
 """Those who are spread out are e³ times denser at the lower end of the domain than at its upper end."""
 ROUND, OTHER = 2.0, 0.35
 """How likely a heap at a number that is asked about is beforehand, compared with none, if it is round and otherwise."""
-SEEN = 2.0
-"""A heap that is at least this many times as large as its error is seen."""
 BESIDE = (1 / 32, 1 / 8)
 """Parts of the domain beside a heap at its end."""
 NOTICED = 1e-4
 """Share of people from which on there is somebody in a part of the domain."""
+BETTER = 2.0
+"""Nats by which the others may explain the reports better than where they move to first order."""
 UNLIKELY = 1e-4
 """Cases that are less likely than this are left out."""
 
@@ -71,10 +71,10 @@ class Part:
     likely: float = 1.0
 
     def below(self, places: Floats) -> Floats:
-        """Return the share of it at or below each place."""
-        if self.place is not None:
-            return np.asarray(places >= self.place - CLOSE, dtype=np.float64)
-        return interpolated(sums_at_edges(self.law), places * self.law.size)
+        """Return the share of it in one place at or below each place."""
+        if self.place is None:
+            return np.zeros(places.size)
+        return np.asarray(places >= self.place - CLOSE, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,27 +89,33 @@ class Cases:
         One row per case: the share of people in each part.
     chances : array
         How likely each case is.
-    moves : array
-        One row per part: how the rest of the histogram makes room for it.
+    others : array
+        One row per case: the histogram of those who are not in one place.
     """
 
     parts: tuple[Part, ...]
     shares: Floats
     chances: Floats
-    moves: Floats
+    others: Floats
 
     def changes(self, functional: Functional, gradient: Floats, f: Floats) -> Floats:
         """Return by how much a number with this gradient changes in each case, to first order."""
         asked = asked_places(functional)
-        inside = np.array([1.0 if part.place in asked else gradient @ part.law for part in self.parts])
-        return np.asarray(self.shares @ (inside - gradient @ f + self.moves @ gradient))
+        inside = np.array([self._inside(part, gradient, part.place in asked) for part in self.parts])
+        return np.asarray(self.others @ gradient - gradient @ f + self.shares @ inside)
 
-    def changes_below(self, places: Floats, f: Floats) -> Floats:
+    @staticmethod
+    def _inside(part: Part, gradient: Floats, is_asked: bool) -> float:
+        if part.place is None:
+            return 0.0  # they are among the others
+        return 1.0 if is_asked else float(gradient @ part.law)
+
+    def changes_below(self, places: Floats, f: Floats, within: Within) -> Floats:
         """Return by how much the shares at or below places change: one row per case."""
-        sums = sums_at_edges(np.vstack([f, self.moves]).T)
-        own, *moved = interpolated(sums, places * f.size).T
-        changes = [part.below(places) - own + move for part, move in zip(self.parts, moved, strict=True)]
-        return np.asarray(self.shares @ np.reshape(changes, (len(self.parts), places.size)))
+        bucket, share, _, _ = within.at(places)
+        sums = interpolated(sums_at_edges(np.vstack([f, self.others]).T), bucket + share).T
+        placed = np.reshape([part.below(places) for part in self.parts], (len(self.parts), places.size))
+        return np.asarray(sums[1:] - sums[0] + self.shares @ placed)
 
 
 def asked_places(functional: Functional) -> tuple[float, ...]:
@@ -125,25 +131,17 @@ def parts_beside(fit: Fit, asked: Mapping[float, float] | None = None) -> tuple[
     found = []
     for place, likely in {**(asked or {}), 0.0: 1.0, 1.0: 1.0}.items():
         bucket = int(bucket_at(place, size))
-        if not _is_seen(fit, bucket):
+        if bucket not in fit.single:
             law = np.zeros(size)
             law[bucket] = 1.0
             found.append(Part(law, SHARES if 0 < place < 1 else SHARES_AT_END, place, likely))
     for end in (0, size - 1):
-        if _is_seen(fit, end):
+        if end in fit.single:
             found += _beside(fit, end)
     if max(fit.f[0], fit.f[-1]) > MANY:
         law = np.exp(-FALLING * (np.arange(size) + 0.5) / size)
         found.append(Part(law / law.sum(), SHARES))
     return tuple(found)
-
-
-def _is_seen(fit: Fit, bucket: int) -> bool:
-    """Whether a fit has a single heap in a bucket, and the reports tell how large it is."""
-    if bucket not in fit.single:
-        return False
-    heap = fit.f[bucket] - larger_neighbour(fit.f)[bucket]
-    return bool(heap >= SEEN * fit.error(np.eye(1, fit.f.size, bucket)[0]))
 
 
 def _beside(fit: Fit, end: int) -> list[Part]:
@@ -157,18 +155,16 @@ def _beside(fit: Fit, end: int) -> list[Part]:
     return found
 
 
-def no_cases(size: int) -> Cases:
-    """Return the one case that there is without any part."""
-    return Cases((), np.zeros((1, 0)), np.ones(1), np.zeros((0, size)))
+def no_cases(f: Floats) -> Cases:
+    """Return the one case that there is without any part: the histogram as it is."""
+    return Cases((), np.zeros((1, 0)), np.ones(1), f[None])
 
 
 def cases_beside(reports: Reports, fit: Fit, parts: tuple[Part, ...]) -> Cases:
-    """Return how many people may be in parts that a fit has not got: none, one, or both that are asked about."""
+    """Return how many people may be in parts that a fit has not got: in none, one, or both that are asked about."""
     if not parts:
-        return no_cases(fit.f.size)
-    places = {int(bucket_at(part.place, fit.f.size)) for part in parts if part.place is not None}
-    unseen = tuple(bucket for bucket in fit.single if bucket in places)
-    slope, information, moves = reports.mixed(fit, np.array([part.law for part in parts]), unseen)
+        return no_cases(fit.f)
+    slope, information, moves = reports.mixed(fit, np.array([part.law for part in parts]))
     asked = [i for i, part in enumerate(parts) if part.place is not None and 0 < part.place < 1]
     together = [(), *((i,) for i in range(len(parts))), *([tuple(asked)] if len(asked) == 2 else [])]
     rows, scores = [], []
@@ -183,7 +179,17 @@ def cases_beside(reports: Reports, fit: Fit, parts: tuple[Part, ...]) -> Cases:
             before = sum(math.log(parts[i].likely / len(parts[i].shares)) for i in several)
             gain = float(slope @ row - 0.5 * row @ information @ row)
             scores.append(before + min(gain, 0.0))
-    chances = np.exp(np.array(scores) - max(scores))
+    chosen, logs = np.array(rows), np.array(scores)
+    # Nowhere can there be fewer people than none. The parabola does not know that: a part may be so large that the
+    # others cannot make it good, however they move.
+    placed = np.array([[part.place is not None] for part in parts])
+    laws = np.array([part.law for part in parts])
+    others = np.maximum(fit.f + chosen @ (np.where(placed, 0.0, laws) - fit.f + moves), 0.0)
+    others *= (1.0 - chosen @ placed) / others.sum(axis=1, keepdims=True)
+    crowds = others + chosen @ np.where(placed, laws, 0.0)
+    own = reports.likelihood(fit.f)
+    logs = np.minimum(logs, logs + [reports.likelihood(crowd) - own + BETTER for crowd in crowds])
+    chances = np.exp(logs - logs.max())
     chances /= chances.sum()
     likely = chances > UNLIKELY
-    return Cases(parts, np.array(rows)[likely], chances[likely] / chances[likely].sum(), moves)
+    return Cases(parts, chosen[likely], chances[likely] / chances[likely].sum(), others[likely])
