@@ -57,6 +57,7 @@ def markdown(found: dict[str, Any], images: str = "") -> str:
         f"discreet {found['version']}, {found['date']}, "
         f"{machine['cores']} cores, {machine['architecture']}. All figures: [{RESULT}]({RESULT})."
         + (f" {found['taken_over']} cells are of an earlier run of the same code." if found["taken_over"] else "")
+        + (f" Cells of older code, until they are measured again: {len(found['older'])}." if found["older"] else "")
         + (f" {found['left_out']} cells of this suite were left out for want of time." if found["left_out"] else ""),
         f"Aim: at least {SHARE_WITHIN:.0%} of all coverages between {low:.2f} and {high:.2f}, none below {LEAST:.2f}. "
         f"**{'Met' if verdict['is_met'] else 'Not met'}**: {verdict['within']} of {verdict['of']} are within, "

@@ -145,18 +145,22 @@ def run(
     minutes : float
         After this time no further cell is measured, only read; the result says how many were left out.
     published : dict, optional
-        An earlier result: its cells are taken over where the code that they depend on is still the same.
+        An earlier result: its cells are taken over where the code that they depend on is still the same, and for want
+        of time also others, which the result names.
     """
     about, began = circumstances(), time.monotonic()
     job = Job(folder=folder)
-    found = {} if published is None else _still_true(published, chosen, runs)
-    taken_over = len(found)
+    found, older = ({}, {}) if published is None else _earlier(published, chosen, runs)
+    taken_over, stale = len(found), []
     for done, cell in enumerate(chosen):
         if cell.name in found:
             continue
         several = _surveys(cell, runs)
         settings = {"runs": several, "code": fingerprint(family(cell))}
         if time.monotonic() > began + 60 * minutes and job.stored(cell.name, settings) is None:
+            if cell.name in older:
+                found[cell.name] = older[cell.name]
+                stale.append(cell.name)
             continue
         progress(cell.name, done, len(chosen))
         with single_thread():  # on a busy machine more threads make it up to three times as slow
@@ -168,6 +172,7 @@ def run(
         "cells": len(found),
         "left_out": len(chosen) - len(found),
         "taken_over": taken_over,
+        "older": sorted(stale),
         "code": {name: fingerprint(name) for name in (*OWN, "others")},
         "halves": sorted({cell.half for cell in chosen}),
         "fields": list(FIELDS),
@@ -181,22 +186,24 @@ def _surveys(cell: Cell, runs: int) -> int:
     return runs * MORE if cell.plan in QUICK and cell.method not in SLOW else runs
 
 
-def _still_true(published: dict[str, Any], chosen: Sequence[Cell], runs: int) -> dict[str, Any]:
-    """Return the cells of an earlier result that today's code would give again, from as many surveys."""
+def _earlier(published: dict[str, Any], chosen: Sequence[Cell], runs: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the cells of an earlier result from as many surveys: those of today's code, and those of older code."""
     rows: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows_of(published):
         rows.setdefault(tuple(row[key] for key in OF_CELL), []).append(row)
-    found: dict[str, Any] = {}
+    same: dict[str, Any] = {}
+    older: dict[str, Any] = {}
     for cell in chosen:
-        code = published.get("code", {}).get(family(cell))
-        if code != fingerprint(family(cell)) or published["halves"] != [cell.half]:
+        if published["halves"] != [cell.half]:
             continue
+        code = published.get("code", {}).get(family(cell))
+        is_same = code == fingerprint(family(cell)) and cell.name not in published.get("older", [])
         told = rows.get(tuple(getattr(cell, key) for key in OF_CELL), [])
         if told and told[0]["runs"] == _surveys(cell, runs):
-            found[cell.name] = {"rows": told}
+            (same if is_same else older)[cell.name] = {"rows": told}
         elif cell.name in published["refused"]:
-            found[cell.name] = {"rows": [], "refused": published["refused"][cell.name]}
-    return found
+            (same if is_same else older)[cell.name] = {"rows": [], "refused": published["refused"][cell.name]}
+    return same, older
 
 
 def _place(row: Row) -> tuple[Any, ...]:
