@@ -43,8 +43,9 @@ BESIDE = (1 / 32, 1 / 8)
 """Parts of the domain beside a heap at its end."""
 NOTICED = 1e-4
 """Share of people from which on there is somebody in a part of the domain."""
-BETTER = 2.0
-"""Nats by which the others may explain the reports better than where they move to first order."""
+BETTER = 20.0
+"""Nats by which the others may explain the reports better than where they move to first order, which is not the best
+for large parts: with 2 or 6, a share of zeros was held in 90 of 100 surveys, not in 95."""
 UNLIKELY = 1e-4
 """Cases that are less likely than this are left out."""
 
