@@ -250,6 +250,7 @@ def test_the_share_up_to_a_round_number_allows_for_a_heap_there() -> None:
         further.append([found.bounds(Cdf(x), 0.95).upper - without.bounds(Cdf(x), 0.95).upper for x in (0.5, 0.51)])
     at, beside = np.transpose(further)
     assert (beside > 0).all()
+    assert (beside < at).all()
     assert beside.mean() < 0.9 * at.mean()  # nobody rounds to 0.51, so a heap is less likely there
     assert held["allowed for"] >= 27
     assert held["not"] <= 23

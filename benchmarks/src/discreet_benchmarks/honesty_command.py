@@ -34,8 +34,8 @@ def honesty(
 ) -> None:
     """Measure how often every plan's intervals hold the truth, how wide they are, and how large the errors.
 
-    An interrupted run continues where it stopped, unless the code has changed; published figures of unchanged code are
-    taken over, if the suite is measured as it was published. With --publish, the exit code is 1 if one became worse.
+    An interrupted run continues where it stopped, unless the code has changed. Published figures are taken over if
+    they are of today's code and of as many surveys. With --publish, the exit code is 1 if a figure became worse.
     """
     from discreet_benchmarks.command import Progress
     from discreet_benchmarks.honesty.columns import HALVES

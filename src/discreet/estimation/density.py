@@ -136,9 +136,12 @@ def _parts(size: int, scale: Scale) -> tuple[Floats, Floats, Floats]:
     return smooth, rough @ rough.T / size, line
 
 
-def _precision(size: int, prior: Prior) -> tuple[Floats, float]:
-    """Return K⁻¹ and -½ ln det K."""
-    return _inverted(size, replace(prior, points=(), vanishing=()))
+def _precision(size: int, prior: Prior, single: tuple[int, ...]) -> tuple[Floats, float]:
+    """Return K⁻¹ and -½ ln det K, with single heaps in some buckets."""
+    precision, half = _inverted(size, replace(prior, points=(), vanishing=()))
+    for bucket in single:
+        precision, half = _raised(precision, half, bucket)
+    return precision, half
 
 
 @lru_cache(maxsize=64)  # half a megabyte each at 256 buckets; a search looks up about 50
@@ -240,9 +243,7 @@ class Fit:
         """Return the fit, with the errors that it would have if its prior had no single heaps in these buckets."""
         from scipy.linalg import cho_factor
 
-        precision = _precision(self.f.size, self.prior)[0]
-        for bucket in self.single:
-            precision = _raised(precision, 0.0, bucket)[0]
+        precision, _ = _precision(self.f.size, self.prior, self.single)
         lower = np.tril(self._factor)
         curvature = lower @ lower.T
         for bucket in buckets:  # the inverse of `_raised`
@@ -385,9 +386,7 @@ class Reports:
         single : tuple of int
             Buckets that may hold single heaps.
         """
-        precision, half = _precision(self.size, prior)
-        for bucket in single:
-            precision, half = _raised(precision, half, bucket)
+        precision, half = _precision(self.size, prior, single)
         return self._fit(precision, half, np.zeros(self.size) if start is None else start, prior, single, least)
 
     @single_thread()
