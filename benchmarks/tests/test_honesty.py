@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -137,7 +138,8 @@ def test_only_what_depends_on_it_is_measured_again_if_code_changed(tmp_path, mon
     changes = {
         "plans/quantile/search.py": ["quantiles"],
         "estimation/hidden.py": ["distributions"],
-        "plans/mean/plan.py": ["quantiles", "distributions", "others"],
+        "plans/distribution/designs.py": ["histograms of peers", "distributions"],
+        "plans/mean/plan.py": ["quantiles", "histograms of peers", "distributions", "others"],
     }
     for name in changes:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -153,6 +155,24 @@ def test_only_what_depends_on_it_is_measured_again_if_code_changed(tmp_path, mon
         (tmp_path / name).write_text("x = 2\n", "utf-8")
         assert [family for family, code in found().items() if code != before[family]] == expected
     suite.fingerprint.cache_clear()
+
+
+def test_peers_of_a_distribution_are_asked_again_only_if_their_code_changed(monkeypatch):
+    chosen = cells(["distribution"], columns=["two bells"], half="reporting", epsilons=[4.0], ns=[500])
+    first = suite.run(chosen, 2)
+    asked = []
+    module = sys.modules[measure.__module__]
+    monkeypatch.setattr(module, "_peer", lambda cell, name, *_: asked.append(name) or {"mean": 1.0})
+    first["code"]["distributions"] = "other code"
+    again = suite.run(chosen, 2, published=first)
+    assert not asked
+    peers = {row["functional"]: (row["ratio_to"], row["ratio"]) for row in suite.rows_of(first)}
+    for row in suite.rows_of(again):
+        name, ratio = peers[row["functional"]]
+        assert row["ratio_to"] == name
+        assert (row["ratio"] is None) if ratio is None else row["ratio"] == pytest.approx(ratio, rel=1e-3)
+    suite.run(chosen, 2, published=first | {"code": {}})
+    assert asked == ["square-wave-ems", "hh-admm"]
 
 
 def test_files_that_only_some_answers_depend_on_exist():

@@ -102,7 +102,11 @@ def cells(
     return found
 
 
-def measure(cell: Cell, runs: int = 200, place: Path | None = None) -> list[Row]:
+Better = dict[str, tuple[str, float]]
+"""The better of a method's peers, and its error, by number."""
+
+
+def measure(cell: Cell, runs: int = 200, place: Path | None = None, better: Better | None = None) -> list[Row]:
     """Run a cell and return a row per number that was asked for, and per further error.
 
     Parameters
@@ -113,6 +117,8 @@ def measure(cell: Cell, runs: int = 200, place: Path | None = None) -> list[Row]
         Independent surveys; a coverage of 0.95 has the standard error 0.015 at 200.
     place : Path, optional
         Folder of the real columns.
+    better : dict, optional
+        The better peer where it is known; unless given, the peers answer as many surveys of their own.
     """
     asked, column = question(cell.plan), cell.find(place)
     head: Row = {
@@ -131,7 +137,8 @@ def measure(cell: Cell, runs: int = 200, place: Path | None = None) -> list[Row]
             histograms.append(answer.probabilities)
 
     claims = collect(plan, asked.people(column), targets, cell.n, runs, cell.name, also)
-    peers = {name: _peer(cell, name, column, targets, runs) for name in asked.peers(cell.method)}
+    if better is None:
+        better = _better({name: _peer(cell, name, column, targets, runs) for name in asked.peers(cell.method)})
     exact = asked.exact(plan, column, cell.n)
     rows = []
     for target, (values, intervals) in zip(targets, claims, strict=True):
@@ -139,11 +146,11 @@ def measure(cell: Cell, runs: int = 200, place: Path | None = None) -> list[Row]
         if target.name in exact:
             row |= {"ratio": row["rmse"] ** 2 / exact[target.name], "ratio_to": "exact variance"}
         else:
-            row |= _beside(row["rmse"], {name: errors[target.name] for name, errors in peers.items()})
+            row |= _beside(row["rmse"], better.get(target.name))
         rows.append(row)
     if histograms and isinstance(column, Column):
         for name, error in _distances(histograms, column).items():
-            rows.append(head | _error(name, error) | _beside(error, {p: e[name] for p, e in peers.items()}))
+            rows.append(head | _error(name, error) | _beside(error, better.get(name)))
     for name, pairs in extra.items():
         ours, theirs = np.mean(pairs, axis=0)
         rows.append(head | _error(name, float(ours)) | {"ratio": float(ours / theirs), "ratio_to": name})
@@ -234,11 +241,35 @@ def _error(name: str, error: float) -> Row:
     return {"functional": name, "rmse": error, "coverage": None, "relative_width": None, "is_edge": False}
 
 
-def _beside(error: float, peers: dict[str, float]) -> Row:
-    if not peers:
+def _better(peers: dict[str, dict[str, float]]) -> Better:
+    """Return the better peer by number, from the errors of each; not of numbers that peers do not tell."""
+    found: Better = {}
+    for name, errors in peers.items():
+        for number, error in errors.items():
+            if error < found.get(number, ("", math.inf))[1]:
+                found[number] = name, error
+    return found
+
+
+def _beside(error: float, better: tuple[str, float] | None) -> Row:
+    if better is None:
         return {"ratio": None, "ratio_to": None}
-    best = min(peers, key=lambda name: peers[name])
-    return {"ratio": error / peers[best] if peers[best] > 0 else None, "ratio_to": best}
+    name, theirs = better
+    return {"ratio": error / theirs if theirs > 0 else None, "ratio_to": name}
+
+
+def better_of(rows: Sequence[Row]) -> Better | None:
+    """Return the better peer by number, from the published rows of a cell; None if the peers must be asked again.
+
+    Examples
+    --------
+    >>> better_of([{"functional": "mean", "rmse": 3.0, "ratio": 1.5, "ratio_to": "binning"}])
+    {'mean': ('binning', 2.0)}
+    """
+    beside = [row for row in rows if row["ratio"] is not None]
+    if not beside or any(row["ratio"] == 0 for row in beside):
+        return None  # where our error is 0, nothing is known of theirs
+    return {row["functional"]: (row["ratio_to"], row["rmse"] / row["ratio"]) for row in beside}
 
 
 def _distances(histograms: list[Floats], column: Column) -> dict[str, float]:

@@ -16,7 +16,7 @@ import discreet
 from discreet.blas import single_thread
 from discreet.errors import DiscreetError
 from discreet_benchmarks.honesty import columns as known
-from discreet_benchmarks.honesty.cells import ALL, DEFAULT, Cell, Row, cells, measure
+from discreet_benchmarks.honesty.cells import ALL, DEFAULT, Better, Cell, Row, better_of, cells, measure
 from discreet_benchmarks.honesty.columns import Half
 from discreet_benchmarks.honesty.questions import QUESTIONS
 from discreet_benchmarks.rows import circumstances, load
@@ -48,13 +48,14 @@ ROOMS = ("plans", "estimation", "mechanisms", "optimize", "operators")
 """The parts of discreet that answers depend on."""
 OWN = {
     "quantiles": ("plans/quantile", "estimation/stairs.py"),
+    "histograms of peers": ("plans/distribution",),
     "distributions": (
         "plans/distribution",
         *(f"estimation/{name}.py" for name in ("density", "explanations", "hidden", "search", "uncertainty")),
     ),
 }
 """Of the answers as they are tried here, only these depend on this code. Learnt ranges use that of quantiles, too: if
-they are ever tried here, it is theirs as well."""
+they are ever tried here, it is theirs as well. The peers of a distribution are taken without intervals."""
 
 
 def standing(half: Half = "reporting", size: str = "standard", place: Path | None = None) -> list[Cell]:
@@ -113,7 +114,7 @@ def family(cell: Cell) -> str:
 def fingerprint(of: str) -> str:
     """Return a hash of the code that a family of answers depends on."""
     root = Path(discreet.__file__).parent
-    foreign = tuple(path for name, paths in OWN.items() if name != of for path in paths)
+    foreign = tuple({path for paths in OWN.values() for path in paths} - {*OWN.get(of, ())})
     files = sorted(path for room in ROOMS for path in (root / room).rglob("*.py"))
     files = [path for path in files if not path.relative_to(root).as_posix().startswith(foreign)]
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
@@ -164,7 +165,8 @@ def run(
             continue
         progress(cell.name, done, len(chosen))
         with single_thread():  # on a busy machine more threads make it up to three times as slow
-            found |= job.cells({cell.name: partial(_task, cell, several, place)}, settings)
+            better = _known_better(published, cell, older.get(cell.name))
+            found |= job.cells({cell.name: partial(_task, cell, several, place, better)}, settings)
     rows = sorted((row for cell in found.values() for row in cell["rows"]), key=_place)
     about["machine"]["load_after"] = load()
     return about | {
@@ -206,6 +208,14 @@ def _earlier(published: dict[str, Any], chosen: Sequence[Cell], runs: int) -> tu
     return same, older
 
 
+def _known_better(published: dict[str, Any] | None, cell: Cell, told: dict[str, Any] | None) -> Better | None:
+    """Return the better of a distribution's peers if they were published, and their code is still the same."""
+    if published is None or told is None or cell.plan != "distribution":
+        return None
+    peers = "histograms of peers"
+    return better_of(told["rows"]) if published["code"].get(peers) == fingerprint(peers) else None
+
+
 def _place(row: Row) -> tuple[Any, ...]:
     """Return where a row stands in tables, whatever the order in which it was measured."""
     methods = list(QUESTIONS[row["plan"]].methods)
@@ -214,9 +224,9 @@ def _place(row: Row) -> tuple[Any, ...]:
     return plan, methods.index(row["method"]), kind, row["column"], row["epsilon"], row["n"]
 
 
-def _task(cell: Cell, runs: int, place: Path | None) -> dict[str, Any]:
+def _task(cell: Cell, runs: int, place: Path | None, better: Better | None) -> dict[str, Any]:
     try:
-        return {"rows": measure(cell, runs, place)}
+        return {"rows": measure(cell, runs, place, better)}
     except DiscreetError as error:  # the plan refuses this cell, for example because too few people were asked
         return {"rows": [], "refused": str(error)}
 
