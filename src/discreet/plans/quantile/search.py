@@ -14,7 +14,7 @@ asked and answered.
 3. The answer is where the isotonic fit crosses q; if a heap lies there, the roundest value between the thresholds next
    to it. Its interval allows for everything that F may be: smooth, rough, or stairs of people who round
    (`discreet.estimation.stairs`); each end goes on to a round number that is near. Where the answers speak against a
-   smooth curve, the ends are thresholds that were asked, and a fit that is wary of heaps counts as well.
+   smooth curve, a fit that is wary of heaps counts as well, whose ends are thresholds that were asked.
 """
 
 import math
@@ -207,16 +207,16 @@ class Chances:
 
     Attributes
     ----------
-    asked : numpy.ndarray
-        Positions that were asked.
+    heaped : bool
+        Whether people may round.
     has_heaps : bool
         Whether the answers speak against a smooth curve. Between two thresholds there may then be a heap of any
-        size, at any place, so that the interval ends at thresholds.
+        size, at any place.
     """
 
     positions: Counts
     chances: Floats
-    asked: Counts
+    heaped: bool
     has_heaps: bool
 
     @classmethod
@@ -245,7 +245,7 @@ class Chances:
         all_stairs = [stairs(one) for one in multiples]
         curves = possible_curves(placed(x), shares, variances, placed(points), all_stairs, heaped)
         chances = np.where(points < grid.last, curves.chances_above(q), 1.0)
-        return cls(points, chances, x, heaped and bool(curves.weights[0] < UNLIKELY * SMOOTH))
+        return cls(points, chances, heaped, heaped and bool(curves.weights[0] < UNLIKELY * SMOOTH))
 
     def interval(self, grid: Grid, level: float) -> tuple[int, int]:
         """Return the interval of the quantile. F never falls, so what is sure of a position is so of all beyond it."""
@@ -253,11 +253,7 @@ class Chances:
         high = int(np.searchsorted(np.maximum.accumulate(self.chances), 0.5 + level / 2))
         first = int(self.positions[low - 1]) + 1 if low else max(int(self.positions[0]), 0)
         last = max(int(self.positions[min(high, self.positions.size - 1)]), first)
-        if self.has_heaps:
-            below, above = self.asked[self.asked < first], self.asked[self.asked >= last]
-            first = int(below.max()) + 1 if below.size else first
-            last = int(above.min()) if above.size else last
-        more = int(NEAR_ROUND * (last - first))
+        more = int(NEAR_ROUND * (last - first)) if self.heaped else 0
         if more and first > 0:
             first = grid.roundest(max(first - more, 0) - 1, first, first)
         if more and last < grid.last:
