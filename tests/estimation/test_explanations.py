@@ -6,8 +6,8 @@ from tests.estimation.common import beta_histogram, reports, square_wave
 
 from discreet.estimation.density import HEAP_VARIANCE, Fit, Leaves, Prior, Reports, _parts, heaps_at
 from discreet.estimation.em import ems, joint
-from discreet.estimation.explanations import EVENLY, Explanation, Explanations
-from discreet.estimation.functionals import Cdf, Mean, Quantile, Range
+from discreet.estimation.explanations import EVENLY, Explanation, Explanations, _ends
+from discreet.estimation.functionals import Cdf, Mean, Quantile, Range, RangeMean
 from discreet.estimation.search import AT_END, _Search, explain
 from discreet.estimation.within import Lattice, Within
 from discreet.metrics import kolmogorov_smirnov, wasserstein
@@ -273,6 +273,23 @@ def test_ends_are_quantiles_of_the_mixture() -> None:
     assert (two.lower, two.upper) == pytest.approx((0.4 - 1.644854 * 0.01, 0.6 + 1.644854 * 0.01), abs=1e-6)
     low, high = Explanations(both, 2).band(np.array([0.0, 1.0]), np.array([1.0, 2.0]), 0.95)
     assert (low[0], high[0]) == pytest.approx((two.lower, two.upper), abs=1e-6)
+
+
+def test_the_mean_of_a_range_is_as_unsure_as_most_explanations_not_as_the_least_sure_one() -> None:
+    channel, truth, wanted = square_wave(1.0, 64), beta_histogram(64), RangeMean(0.5, 0.875)
+    held, widths = 0, []
+    for seed in range(20):
+        found = explain(Reports(channel, reports(channel, truth, 5000, seed)))
+        bounds = found.bounds(wanted, 0.95)
+        held += bounds.lower <= wanted(truth) <= bounds.upper
+        read = [found._read(one, wanted) for one in found.allowed]
+        values, errors, less, more, chances = (np.concatenate(part) for part in zip(*read, strict=True))
+        weights = chances * np.repeat(found.weights, [part[0].size for part in read])
+        low, high = _ends(weights, values - less, values + more, errors, 0.95)
+        widths.append((bounds.upper - bounds.lower) / float(high - low))
+    assert held >= 18
+    assert max(widths) < 1.05
+    assert np.mean(widths) == pytest.approx(0.85, abs=0.06)
 
 
 def test_intervals_lie_around_a_histogram_that_the_prior_hardly_pulls() -> None:

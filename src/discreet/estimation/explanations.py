@@ -25,7 +25,7 @@ import numpy as np
 
 from discreet.arrays import Counts, Floats, sums_at_edges
 from discreet.estimation.density import LEAST_SCATTER, Fit, Reports
-from discreet.estimation.functionals import Functional, Quantile, crossing, first_at
+from discreet.estimation.functionals import Functional, Quantile, RangeMean, crossing, first_at
 from discreet.estimation.hidden import OTHER, ROUND, Cases, asked_places, cases_beside, no_cases, parts_beside
 from discreet.estimation.intervals import Bounds, needless
 from discreet.estimation.resampling import generator
@@ -192,6 +192,9 @@ class Explanations:
         read = [self._read(one, functional) for one in self.allowed]
         values, errors, less, more, chances = (np.concatenate(part) for part in zip(*read, strict=True))
         weights = chances * np.repeat(self.weights, [part[0].size for part in read])
+        if isinstance(functional, RangeMean):
+            # Those that put few people into the range are very unsure of their mean; all ends would be theirs.
+            errors = np.full(errors.size, _median(errors, weights))
         low, high = _ends(weights, values - less, values + more, errors, level)
         middle = float(weights @ values)
         spread = math.sqrt(float(weights @ (errors**2 + (values - middle) ** 2)))
@@ -409,6 +412,12 @@ def _ends(weights: Floats, low: Floats, high: Floats, errors: Floats, level: flo
         return np.asarray(a + np.clip((share - lower) / rise, 0.0, 1.0) * (b - a))
 
     return reached(low, 0.5 - 0.5 * level), reached(high, 0.5 + 0.5 * level)
+
+
+def _median(values: Floats, weights: Floats) -> float:
+    """Return the weighted median."""
+    order = np.argsort(values)
+    return float(values[order][first_at(np.cumsum(weights[order]), 0.5 * float(weights.sum()))])
 
 
 def _weighed(found: Sequence[Explanation], scores: Sequence[float]) -> tuple[list[Explanation], Floats]:
