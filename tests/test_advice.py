@@ -472,4 +472,5 @@ def test_methods_that_read_the_same_reports_have_the_same_margin_and_others_thei
     advice = dc.advise("distribution", 1.0, 3000, domain=dc.Interval(0, 50), bins=32, methods=names, repeats=1)
     margins = {option.method: option.margin for option in advice.options}
     assert margins["square-wave-em"] == margins["square-wave-ems"]
-    assert len(set(margins.values())) == 4
+    assert margins["hh"] == margins["hh-admm"]  # the same tallies, around the same unbiased mean
+    assert len(set(margins.values())) == 3
