@@ -211,12 +211,9 @@ class Flat(HistogramDesign):
             drawn = oracle_errors(oracle, tally.n, f, ERROR_DRAWS, 0)
             return spread(drawn - drawn.mean(axis=1, keepdims=True))
 
-        assumed = (
-            f"values are spread evenly within each of {raw.size} cells, as far as means and variances go",
-            READ_OFF_RAW,
-        )
+        assumed = (f"values are spread evenly within each of {raw.size} cells, as far as means and variances go",)
         fine, unbiased = spread(f), spread(raw)
-        drawn = DrawnUncertainty(fine, unbiased, errors, finer, shown=False)
+        drawn = DrawnUncertainty(fine, unbiased, errors, finer)
         return Histogram(fine, drawn, unbiased, {"cells": raw.size}, assumed)
 
 
