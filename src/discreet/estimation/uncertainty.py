@@ -17,7 +17,7 @@ from the first to the last of these crossings was twice as wide as the quantile'
 from collections.abc import Callable
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -116,8 +116,8 @@ class DrawnUncertainty:
     Parameters
     ----------
     near, raw : array
-        The unbiased histogram, with sum one, and one without negative shares that is near it: what is read off a
-        histogram is nearly linear between them. The one that is shown need not be near.
+        The unbiased histogram is ``raw``, with sum one; ``near`` is one without negative shares that is near it: what
+        is read off a histogram is nearly linear between them. The one that is shown need not be near.
     make : callable
         Draws errors of the raw estimate, one per row; called when they are first needed.
     finer : int
@@ -149,11 +149,12 @@ class DrawnUncertainty:
         """Return its interval."""
         if isinstance(functional, Quantile):
             return self._quantile(functional, level)
-        value = self._unbiased(functional)
         if isinstance(functional, Variance):
-            error = float((self.errors @ functional.gradient(self.raw) - self._squares).std(ddof=1))
+            value, errors = self._unbiased(functional), self.errors @ functional.gradient(self.raw) - self._squares
         else:
-            error = float((self.errors @ functional.gradient(self.near)).std(ddof=1))
+            value, gradient = _one_step(functional, self.near, self.raw)
+            errors = self.errors @ gradient
+        error = float(errors.std(ddof=1))
         if isinstance(functional, (Cdf, Range, RangeMean)):
             ends = self._between(functional, level)
         else:
@@ -168,7 +169,7 @@ class DrawnUncertainty:
             return functional(np.diff(np.clip(self._curve[0], 0.0, 1.0)))
         if isinstance(functional, Variance):  # the square of the mean's own error was subtracted
             return functional(self.raw) + float(self._squares.mean())
-        return functional(self.near) + float(functional.gradient(self.near) @ (self.raw - self.near))
+        return _one_step(functional, self.near, self.raw)[0]
 
     @cached_property
     def _squares(self) -> Floats:
@@ -211,9 +212,8 @@ class DrawnUncertainty:
         near, raw = self._known(self.near), self._known(self.raw)
         found, slack = [], (0.0, 0.0)
         for law in extremes(functional, near.size):
-            gradient = functional.gradient(near, law)
-            error = float((self._errors @ gradient).std(ddof=1))
-            found.append((functional(near, law) + float(gradient @ (raw - near)), error))
+            value, gradient = _one_step(functional, near, raw, law)
+            found.append((value, float((self._errors @ gradient).std(ddof=1))))
         if isinstance(functional, RangeMean):
             inside = near * Within(near.size).inside(functional.low, functional.high)[0]
             even = Within(near.size, loose=np.ones(near.size))
@@ -247,6 +247,12 @@ class DrawnUncertainty:
         return np.asarray(self.raw + self.errors[:count])
 
 
+def _one_step(functional: Functional, near: Floats, raw: Floats, within: Within | None = None) -> tuple[float, Floats]:
+    """Return a number read off one histogram, moved to another to first order, and its derivative at the first."""
+    gradient = functional.gradient(near, within)
+    return functional(near, within) + float(gradient @ (raw - near)), gradient
+
+
 def extremes(functional: Cdf | Range | RangeMean, size: int) -> tuple[Within, Within]:
     """Return where the mass of the buckets at the ends of a range lies if a number of it is smallest, and largest.
 
@@ -269,18 +275,20 @@ def extremes(functional: Cdf | Range | RangeMean, size: int) -> tuple[Within, Wi
 
     def law(holds_lower: bool, holds_upper: bool) -> Within:
         places = {}
-        for holds, is_upper in sorted([(holds_lower, False), (holds_upper, True)]):  # if both are one: what it holds
-            if is_upper and is_upper_cut:
-                places[upper] = end if holds else (upper + 1) / size
-            elif not is_upper and is_lower_cut:
-                places[lower] = start if holds else lower / size
+        if is_lower_cut:
+            places[lower] = start if holds_lower else lower / size
+        # If both ends lie in one bucket, its mass is at the end that holds it.
+        if is_upper_cut and not (holds_lower and not holds_upper and upper in places):
+            places[upper] = end if holds_upper else (upper + 1) / size
         buckets = sorted(places)
         return Within(size, np.array([places[b] for b in buckets]), np.array(buckets, np.int64), np.ones(len(buckets)))
 
     return law(is_mean, False), law(not is_mean, True)
 
 
-def _around(least: Any, most: Any, least_error: Any, most_error: Any, level: float) -> tuple[Floats, Floats]:
+def _around(
+    least: float | Floats, most: float | Floats, least_error: float | Floats, most_error: float | Floats, level: float
+) -> tuple[Floats, Floats]:
     """Return the ends of intervals of numbers that lie anywhere between two estimates with these standard errors.
 
     Examples

@@ -200,11 +200,12 @@ def _earlier(published: dict[str, Any], chosen: Sequence[Cell], runs: int) -> tu
             continue
         code = published.get("code", {}).get(family(cell))
         is_same = code == fingerprint(family(cell)) and cell.name not in published.get("older", [])
+        kept = same if is_same else older
         told = rows.get(tuple(getattr(cell, key) for key in OF_CELL), [])
         if told and told[0]["runs"] == _surveys(cell, runs):
-            (same if is_same else older)[cell.name] = {"rows": told}
+            kept[cell.name] = {"rows": told}
         elif cell.name in published["refused"]:
-            (same if is_same else older)[cell.name] = {"rows": [], "refused": published["refused"][cell.name]}
+            kept[cell.name] = {"rows": [], "refused": published["refused"][cell.name]}
     return same, older
 
 
@@ -213,7 +214,7 @@ def _known_better(published: dict[str, Any] | None, cell: Cell, told: dict[str, 
     if published is None or told is None or cell.plan != "distribution":
         return None
     peers = "histograms of peers"
-    return better_of(told["rows"]) if published["code"].get(peers) == fingerprint(peers) else None
+    return better_of(told["rows"]) if published.get("code", {}).get(peers) == fingerprint(peers) else None
 
 
 def _place(row: Row) -> tuple[Any, ...]:
